@@ -1,0 +1,1 @@
+"""The `corecode` command."""

@@ -1,0 +1,1 @@
+"""Environments: the games. Teams of roles on one engine."""

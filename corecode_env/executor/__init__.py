@@ -1,0 +1,1 @@
+"""Executor: where other people's code runs. Task and program in, `Judgement` out."""

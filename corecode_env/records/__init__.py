@@ -1,0 +1,1 @@
+"""Records: what is kept and shown. Episodes on disk, replay, viewer."""

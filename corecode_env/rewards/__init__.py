@@ -1,0 +1,1 @@
+"""Rewards: from judgement to numbers, per agent and turn."""

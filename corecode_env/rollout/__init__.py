@@ -1,0 +1,1 @@
+"""Rollout: from play to data. Agents meet environments."""

@@ -1,0 +1,1 @@
+"""Tasks: where problems come from. Files and generated families become `Task` values."""
