@@ -51,9 +51,7 @@ class Turn:
 
     def reward(self, agent: str) -> float:
         """Return what this turn paid to an agent; terms that do not apply pay 0."""
-        return sum(
-            v for v in self.reward_terms.get(agent, {}).values() if v is not None
-        )
+        return sum(v for v in self.reward_terms.get(agent, {}).values() if v is not None)
 
     def to_json(self) -> dict[str, Any]:
         """Return the turn as a JSON object."""
@@ -126,9 +124,7 @@ class Episode:
     @property
     def judgement(self) -> Judgement | None:
         """The last judgement, None if no program was judged."""
-        return next(
-            (turn.judgement for turn in reversed(self.turns) if turn.judgement), None
-        )
+        return next((turn.judgement for turn in reversed(self.turns) if turn.judgement), None)
 
     def to_json(self) -> dict[str, Any]:
         """Return the episode as one object of the *episodes* file format."""

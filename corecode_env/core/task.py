@@ -290,9 +290,7 @@ class _TaskReader:
             expected=expected,
         )
 
-    def object(
-        self, value: Any, name: str, known: frozenset[str] | None
-    ) -> dict[str, Any]:
+    def object(self, value: Any, name: str, known: frozenset[str] | None) -> dict[str, Any]:
         if type(value) is not dict:
             raise self.bad(name, value, "a JSON object")
         for key in value:
@@ -372,9 +370,7 @@ class _TaskReader:
         )
 
     def limits(self, value: Any) -> Limits:
-        known = frozenset(
-            {"cpu_seconds", "wall_seconds", "memory_bytes", "output_bytes"}
-        )
+        known = frozenset({"cpu_seconds", "wall_seconds", "memory_bytes", "output_bytes"})
         fields = self.object(value, "limits", known)
         try:
             return Limits(**fields)
@@ -449,22 +445,20 @@ _TASK_FIELDS: Final = frozenset(
     }
 )
 _TestReader = Callable[[_TaskReader, dict[str, Any], str], Test]
-_TEST_READERS: Final[Mapping[str, tuple[frozenset[str], _TestReader]]] = (
-    MappingProxyType(
-        {
-            "stdio": (
-                frozenset({"kind", "input", "output"}),
-                _TaskReader.stdio_test,
-            ),
-            "call": (
-                frozenset({"kind", "args", "kwargs", "expected"}),
-                _TaskReader.call_test,
-            ),
-            "assert": (frozenset({"kind", "code"}), _TaskReader.assert_test),
-            "score": (
-                frozenset({"kind", "instance", "name", "reference"}),
-                _TaskReader.score_test,
-            ),
-        }
-    )
+_TEST_READERS: Final[Mapping[str, tuple[frozenset[str], _TestReader]]] = MappingProxyType(
+    {
+        "stdio": (
+            frozenset({"kind", "input", "output"}),
+            _TaskReader.stdio_test,
+        ),
+        "call": (
+            frozenset({"kind", "args", "kwargs", "expected"}),
+            _TaskReader.call_test,
+        ),
+        "assert": (frozenset({"kind", "code"}), _TaskReader.assert_test),
+        "score": (
+            frozenset({"kind", "instance", "name", "reference"}),
+            _TaskReader.score_test,
+        ),
+    }
 )

@@ -1,4 +1,4 @@
-"""Values: plain Python values as JSON, and back, without loss.
+r"""Values: plain Python values as JSON, and back, without loss.
 
 A plain value is None, bool, int, float, complex, str, bytes, list, tuple, dict, set,
 frozenset or range, nested to any depth up to `MAX_DEPTH`. JSON has fewer kinds; what it

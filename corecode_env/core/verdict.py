@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from enum import Enum
+from enum import StrEnum
 from typing import Any, Final
 
 JUDGEMENT_SCHEMA: Final = "corecode/judgement/1"
 
 
-class Verdict(str, Enum):
+class Verdict(StrEnum):
     """How a program's run on one test ended."""
 
     AC = "AC"  # accepted
@@ -32,10 +32,6 @@ class Verdict(str, Enum):
     SV = "SV"  # security violation: killed by the sandbox's filter
     SKIP = "SKIP"  # not run
     SE = "SE"  # sandbox error: ours, never the program's
-
-    def __str__(self) -> str:
-        """Return the short name."""
-        return self.value
 
     @property
     def meaning(self) -> str:
