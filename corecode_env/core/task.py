@@ -386,7 +386,7 @@ class _TaskReader:
         if type(value) is not dict:
             raise self.bad(name, value, "a JSON object")
         kind = value.get("kind")
-        if kind not in _TEST_READERS:
+        if type(kind) is not str or kind not in _TEST_READERS:
             raise self.bad(f"{name}.kind", kind, "stdio, call, assert or score")
         known, read = _TEST_READERS[kind]
         return read(self, self.object(value, name, known), name)

@@ -7,7 +7,7 @@ lacks travels as an object with one key that starts with `$`:
     (1, 2)      {"$tuple": [1, 2]}          {1: "a"}    {"$dict": [[1, "a"]]}
     {1}         {"$set": [1]}               1 + 2j      {"$complex": [1.0, 2.0]}
     b"x"        {"$bytes": "78"}            inf         {"$float": "inf"}
-    2**70       {"$int": "0x400..."}        "\\ud800"    {"$str": "eda080"}
+    2**70       {"$int": "0x400..."}        "\ud800"    {"$str": "eda080"}
 
 A dict whose keys are all strings, none starting with `$`, stays a JSON object. Only exact
 builtin types are plain: a subclass is refused, never silently flattened. This file

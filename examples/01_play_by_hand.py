@@ -1,0 +1,1 @@
+"""Read, then run."""
