@@ -1,0 +1,1 @@
+"""Evaluation: how good. Checks of task sets, metrics and tables."""

@@ -1,0 +1,1 @@
+"""Inside: the files that run in the sandbox's own processes. Standard library only."""
