@@ -1,1 +1,15 @@
 """Rewards: from judgement to numbers, per agent and turn."""
+
+from corecode_env.rewards.presets import all_pass, corecode, corecode_efficiency, pass_rate
+from corecode_env.rewards.rewards import Rewards
+from corecode_env.rewards.terms import RewardFunction, Term
+
+__all__ = [
+    "RewardFunction",
+    "Rewards",
+    "Term",
+    "all_pass",
+    "corecode",
+    "corecode_efficiency",
+    "pass_rate",
+]

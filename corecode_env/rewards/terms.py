@@ -1,0 +1,164 @@
+"""Terms: one number that a turn is worth, and whom it pays.
+
+    Turn, Episode  ->  fn  ->  number, or None where the term does not apply
+
+A term reads records and runs nothing. What a user writes is a plain function; everything
+that can be wrong about it is an error with the term's name in it.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from numbers import Real
+from typing import Final
+
+import numpy as np
+
+from corecode_env.core.episode import Episode, Turn
+from corecode_env.core.errors import RewardError
+from corecode_env.core.names import role_of
+
+RewardFunction = Callable[[Turn, Episode], float | None]
+"""Takes the turn just played and the episode so far, that turn included."""
+
+EVERYBODY: Final = "*"
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One named part of a reward.
+
+    Attributes:
+        name: Name in records and infos.
+        fn: `fn(turn, episode)` returns a finite number, or None if it does not apply.
+        weight: Factor on what `fn` returns.
+        pays: Roles (`"coder"`) or agents (`"coder_0"`) that receive it; `"*"`: everybody.
+        deterministic: False if it reads a clock or a memory gauge.
+
+    Raises:
+        RewardError: If a field has another form, or `fn` cannot be called with two
+            positional arguments.
+
+    >>> Term("short", lambda turn, episode: len(turn.action) < 80, weight=0.1).pays
+    ('*',)
+    """
+
+    name: str
+    fn: RewardFunction
+    weight: float = field(default=1.0, kw_only=True)
+    pays: tuple[str, ...] = field(default=(EVERYBODY,), kw_only=True)
+    deterministic: bool = field(default=True, kw_only=True)
+
+    def __post_init__(self) -> None:
+        """Refuse a term that could only fail later, in the middle of a run."""
+        if not isinstance(self.name, str) or not self.name:
+            raise RewardError(
+                f"a reward term's name must be a non-empty string, got {self.name!r}"
+            )
+        _check_signature(self.name, self.fn)
+        _number(self.name, self.weight, "weight")
+        if isinstance(self.pays, str) or not self.pays:
+            raise RewardError(
+                f"pays of reward term {self.name!r} must be a tuple of roles or agents, "
+                f"got {self.pays!r}; write pays=('coder',)"
+            )
+        object.__setattr__(self, "pays", tuple(self.pays))
+
+    def pays_agent(self, agent: str) -> bool:
+        """Return whether an agent receives this term."""
+        return any(who in (EVERYBODY, agent, role_of(agent)) for who in self.pays)
+
+    def value(self, turn: Turn, episode: Episode) -> float | None:
+        """Return the weighted value of a turn, None if the term does not apply.
+
+        Raises:
+            RewardError: If `fn` raises, or returns anything but a finite number or None.
+        """
+        try:
+            value = self.fn(turn, episode)
+        except Exception as error:
+            where = traceback.extract_tb(error.__traceback__)[-1]
+            raise RewardError(
+                f"reward term {self.name!r} must not raise, got {type(error).__name__}: "
+                f"{error} ({where.filename}:{where.lineno}); return None where the term "
+                "does not apply"
+            ) from error
+        if value is None:
+            return None
+        weighted = _number(self.name, value, "value") * float(self.weight)
+        return _number(self.name, weighted, "weighted value")
+
+
+def as_term(term: Term | RewardFunction) -> Term:
+    """Return a term; a plain function becomes one under its own name."""
+    if isinstance(term, Term):
+        return term
+    name = getattr(term, "__name__", None) or type(term).__name__
+    return Term(name, term)
+
+
+def _check_signature(name: str, fn: object) -> None:
+    form = "fn(turn, episode) -> float | None"
+    if not callable(fn):
+        raise RewardError(f"reward term {name!r} must be a function, got {fn!r}; write {form}")
+    if inspect.iscoroutinefunction(fn) or inspect.isgeneratorfunction(fn):
+        raise RewardError(
+            f"reward term {name!r} must be a plain function, got an async or generator "
+            f"function; write {form}"
+        )
+    try:
+        signature = inspect.signature(fn)
+    except (TypeError, ValueError):
+        return  # some builtins have no signature to read; the first call tells
+    try:
+        signature.bind(None, None)
+    except TypeError as error:
+        raise RewardError(
+            f"reward term {name!r} must take (turn, episode), got {signature}: {error}; "
+            f"write {form}"
+        ) from error
+
+
+def _number(name: str, value: object, what: str) -> float:
+    if not isinstance(value, Real | np.bool_):
+        raise RewardError(
+            f"{what} of reward term {name!r} must be a finite number, got {value!r} of "
+            f"type {type(value).__name__}; return float(...), or None where the term does "
+            "not apply"
+        )
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        raise RewardError(
+            f"{what} of reward term {name!r} must be finite, got {value!r}: one such "
+            "number would spoil a whole training run; return None where the term does "
+            "not apply"
+        )
+    return number
+
+
+def check_overlap(terms: Sequence[Term]) -> None:
+    """Refuse two terms of one name that could pay the same agent.
+
+    Raises:
+        RewardError: With the name, since the second value would hide the first.
+    """
+    seen: list[tuple[str, str]] = []
+    for term in terms:
+        for name, who in seen:
+            if name == term.name and any(_same_receiver(who, other) for other in term.pays):
+                raise RewardError(
+                    f"two reward terms must not share a name, got {name!r} twice for "
+                    f"{who}; name one of them otherwise: Term('other_name', fn)"
+                )
+        seen += [(term.name, who) for who in term.pays]
+
+
+def _same_receiver(one: str, other: str) -> bool:
+    return EVERYBODY in (one, other) or one in (other, role_of(other)) or role_of(one) == other
