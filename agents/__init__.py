@@ -6,3 +6,25 @@ if __name__ == "agents":  # the repository's root is on sys.path
         "write 'from corecode_env.agents import ...'. If you wanted another "
         "distribution that is also called 'agents', start Python in another folder."
     )
+
+from corecode_env.agents.calling import FunctionAgent, as_agent
+from corecode_env.agents.faults import FAULTS
+from corecode_env.agents.faulty import FaultyAgent
+from corecode_env.agents.human import HumanAgent
+from corecode_env.agents.names import AGENTS, make_agent
+from corecode_env.agents.random_text import RandomAgent
+from corecode_env.agents.reference import ReferenceAgent
+from corecode_env.agents.scripted import ScriptedAgent
+
+__all__ = [
+    "AGENTS",
+    "FAULTS",
+    "FaultyAgent",
+    "FunctionAgent",
+    "HumanAgent",
+    "RandomAgent",
+    "ReferenceAgent",
+    "ScriptedAgent",
+    "as_agent",
+    "make_agent",
+]

@@ -1,0 +1,61 @@
+"""Answers: how an agent wraps a program, and what it may not do without a reference."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from corecode_env.core.errors import BadConfig
+from corecode_env.core.seams import Request
+from corecode_env.core.task import Task
+
+PLANNER: Final = "planner"
+"""The one role that answers with a plan; all others hand in a submission."""
+
+_TICKS = re.compile(r"^[ ]{0,3}(`{3,})", re.MULTILINE)
+
+
+def fenced(program: str) -> str:
+    r"""Return a program in a fence that nothing inside it can close.
+
+    >>> fenced("print(1)")
+    '```python\nprint(1)\n```'
+    """
+    longest = max((len(ticks) for ticks in _TICKS.findall(program)), default=2)
+    fence = "`" * (longest + 1)
+    ending = "" if program.endswith("\n") else "\n"
+    return f"{fence}python\n{program}{ending}{fence}"
+
+
+def submission_text(task: Task, submission: str) -> str:
+    """Return a submission as an agent writes it: programs fenced, literals bare."""
+    return submission if task.kind == "io_prediction" else fenced(submission)
+
+
+def task_of(request: Request, agent: str) -> Task:
+    """Return the live task of a request.
+
+    Raises:
+        BadConfig: If the request carries none.
+    """
+    if request.task is None:
+        raise BadConfig(
+            f"{agent} needs the live task of a request, got none for task "
+            f"{request.task_id!r}; pass Request(..., task=task), as rollout.play does"
+        )
+    return request.task
+
+
+def reference_of(task: Task, agent: str) -> str:
+    """Return the reference submission of a task.
+
+    Raises:
+        BadConfig: If the task has none.
+    """
+    if task.reference_program is None:
+        raise BadConfig(
+            f"{agent} needs a task with a reference program, got task {task.id!r}, "
+            "which has none; give it one (field 'reference_program'), choose tasks that "
+            "have one, or use another agent"
+        )
+    return task.reference_program
