@@ -7,7 +7,6 @@ if __name__ == "agents":  # the repository's root is on sys.path
         "distribution that is also called 'agents', start Python in another folder."
     )
 
-from corecode_env.agents.calling import FunctionAgent, as_agent
 from corecode_env.agents.faults import FAULTS
 from corecode_env.agents.faulty import FaultyAgent
 from corecode_env.agents.human import HumanAgent
@@ -15,6 +14,7 @@ from corecode_env.agents.names import AGENTS, make_agent
 from corecode_env.agents.random_text import RandomAgent
 from corecode_env.agents.reference import ReferenceAgent
 from corecode_env.agents.scripted import ScriptedAgent
+from corecode_env.core.calling import FunctionAgent, as_agent
 
 __all__ = [
     "AGENTS",
