@@ -82,6 +82,9 @@ class Floor:
         self._virtual_bytes = 0
         self._hard: dict[int, int] = {}
         self._timer = _CpuTimer()
+        self._die_with_zygote = linux.prepared(
+            "prctl", ctypes.c_long(linux.PR_SET_PDEATHSIG), ctypes.c_long(signal.SIGKILL)
+        )
 
     @classmethod
     def prepare(cls, settings: FloorSettings) -> Floor:
@@ -123,7 +126,8 @@ class Floor:
             self._become(self._uid)
         if linux.SUPPORTED:
             # A change of user clears it, so it comes after.
-            linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)
+            if linux.syscall(*self._die_with_zygote) < 0:
+                raise linux.failure("prctl(PR_SET_PDEATHSIG)")
         if os.getppid() != self._zygote:
             raise OSError("the zygote ended while its child was being set up")
         if self.layers["rlimits"] == ON:
@@ -312,20 +316,20 @@ class _CpuTimer:
     """
 
     def __init__(self) -> None:
-        # All that a child writes lies here, on one page.
-        self._number = ctypes.c_int()
-        self._time = ctypes.create_string_buffer(32)
+        # Everything is made here, so that a child makes no object and touches few pages.
         event = ctypes.create_string_buffer(64)
         struct.pack_into("=Qii", event, 0, 0, signal.SIGKILL, linux.SIGEV_SIGNAL)
-        self._create = (
-            ctypes.c_long(linux.NUMBERS.get("timer_create", -1)),
-            ctypes.c_long(linux.CLOCK_PROCESS_CPUTIME_ID),
-            ctypes.byref(event),
-            ctypes.byref(self._number),
+        number = (ctypes.c_int * 1)()
+        time = (ctypes.c_int64 * 4)()
+        self._number = memoryview(number).cast("B").cast("i")
+        self._time = memoryview(time).cast("B").cast("q")
+        clock = ctypes.c_long(linux.CLOCK_PROCESS_CPUTIME_ID)
+        self._create = linux.prepared(
+            "timer_create", clock, ctypes.byref(event), ctypes.byref(number)
         )
-        self._set = ctypes.c_long(linux.NUMBERS.get("timer_settime", -1))
-        self._zero = ctypes.c_long(0)
-        self._time_at = ctypes.byref(self._time)
+        # The kernel numbers the timers of a process from 0.
+        zero = ctypes.c_long(0)
+        self._set = linux.prepared("timer_settime", zero, zero, ctypes.byref(time), zero)
 
     def arm(self, seconds: float) -> None:
         """Let this process end when it has used so much CPU time from now on.
@@ -333,13 +337,12 @@ class _CpuTimer:
         Raises:
             OSError: If the kernel refuses.
         """
-        whole = int(seconds)
-        rest = max(int((seconds - whole) * 1e9), 0 if whole else 1)
-        struct.pack_into("=qqqq", self._time, 0, 0, 0, whole, rest)
-        if linux.libc.syscall(*self._create) < 0:
+        nanoseconds = max(int(seconds * 1e9), 1)
+        self._time[2] = nanoseconds // 10**9
+        self._time[3] = nanoseconds % 10**9
+        if linux.syscall(*self._create) < 0:
             raise linux.failure("timer_create")
-        timer = ctypes.c_long(self._number.value)
-        if linux.libc.syscall(self._set, timer, self._zero, self._time_at, None) < 0:
+        if self._number[0] != 0 or linux.syscall(*self._set) < 0:
             raise linux.failure("timer_settime")
 
     def try_out(self) -> str | None:

@@ -134,11 +134,14 @@ class Filter:
         address = ctypes.addressof(self._code)
         struct.pack_into("=HxxxxxxQ", self._header, 0, len(code) // 8, address)
         mark = struct.pack("=I", OWN_PID)
-        self._pid_offsets = tuple(
-            offset for offset in range(4, len(code), 8) if code[offset : offset + 4] == mark
+        self._pid_places = tuple(
+            offset // 4
+            for offset in range(4, len(code), 8)
+            if code[offset : offset + 4] == mark
         )
-        self._arguments = (
-            ctypes.c_long(linux.NUMBERS.get("seccomp", -1)),
+        self._words = memoryview(self._code).cast("B").cast("I")
+        self._install = linux.prepared(
+            "seccomp",
             ctypes.c_ulong(linux.SECCOMP_SET_MODE_FILTER),
             # Before 5.16 a filter also slows speculation down, for the whole process.
             ctypes.c_ulong(linux.SECCOMP_FILTER_FLAG_SPEC_ALLOW),
@@ -152,9 +155,9 @@ class Filter:
             OSError: If the kernel refuses.
         """
         pid = os.getpid()
-        for offset in self._pid_offsets:
-            struct.pack_into("=I", self._code, offset, pid)
-        if linux.libc.syscall(*self._arguments) < 0:
+        for place in self._pid_places:
+            self._words[place] = pid
+        if linux.syscall(*self._install) < 0:
             raise linux.failure("seccomp")
 
 
