@@ -1,0 +1,169 @@
+"""Templates: prompt files, read once and filled at every turn.
+
+A template is plain text with `$name` placeholders (`$$` is a dollar sign). A paragraph
+whose placeholders are all empty is left out, so that one file serves the first round, where
+nobody has said anything yet, and the later ones.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from string import Template as StringTemplate
+from typing import Final
+
+from corecode_env.core.errors import BadConfig
+from corecode_env.core.registry import unknown_name
+from corecode_env.environments.team import Team
+
+PLACEHOLDERS: Final = (
+    "role",
+    "problem",
+    "interface",
+    "examples",
+    "plan",
+    "program",
+    "feedback",
+    "round",
+    "rounds_left",
+)
+"""What a role's template may name. `problem` is the statement, empty for a role that does
+not see it; such a role gets the public tests as `examples`."""
+
+# What a prompt may give up, in this order of preference, when it is too long.
+_SHORTENABLE: Final = ("feedback", "program", "plan", "examples", "problem")
+_CUT_MARK: Final = "\n[...]"
+
+
+class Template:
+    """One prompt file, taken apart into paragraphs."""
+
+    def __init__(self, text: str, source: str, known: tuple[str, ...] = PLACEHOLDERS) -> None:
+        """Take a template apart.
+
+        Args:
+            text: The file's content.
+            source: Where it stands, for messages.
+            known: Placeholders that will be filled.
+
+        Raises:
+            BadConfig: If a placeholder is malformed or unknown, or the text is empty.
+        """
+        if not text.strip():
+            raise BadConfig(f"the prompt template {source} must not be empty")
+        self._known, self._source = known, source
+        paragraphs = re.split(r"\n[ \t]*\n+", text.strip("\n"))
+        self._paragraphs = tuple(self._parse(paragraph) for paragraph in paragraphs)
+
+    def _parse(self, paragraph: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return the pieces (texts and names by turns) and the names among them."""
+        pieces, position = [], 0
+        for match in StringTemplate.pattern.finditer(paragraph):
+            pieces.append(paragraph[position : match.start()])
+            position = match.end()
+            name = match.group("named") or match.group("braced")
+            if match.group("escaped") is not None:
+                pieces[-1] += "$"
+                pieces.append("")
+            elif name in self._known:
+                pieces.append(name)
+            else:
+                raise BadConfig(
+                    f"placeholders of the prompt template {self._source} must be among "
+                    f"{', '.join(self._known)}, got {paragraph[match.start() :][:20]!r}; "
+                    "write $$ for a dollar sign"
+                )
+        pieces.append(paragraph[position:])
+        return tuple(pieces), tuple(name for name in pieces[1::2] if name)
+
+    def fill(self, values: Mapping[str, str]) -> str:
+        """Return the text with its placeholders filled; empty paragraphs left out."""
+        out = []
+        for pieces, names in self._paragraphs:
+            if not names:
+                out.append("".join(pieces))
+            elif any(values[name] for name in names):
+                filled = [
+                    values[piece] if place % 2 and piece else piece
+                    for place, piece in enumerate(pieces)
+                ]
+                out.append("".join(filled))
+        return "\n\n".join(out)
+
+    def fill_within(self, values: Mapping[str, str], max_chars: int) -> str:
+        """Fill; if the text is too long, cut the ends of the long values, not its own end.
+
+        What stands last in a prompt says how to answer, so it must not be lost.
+        """
+        text = self.fill(values)
+        if len(text) <= max_chars:
+            return text
+        shorter = dict(values)
+        for name in _SHORTENABLE:
+            excess = len(text) - max_chars + len(_CUT_MARK)
+            # A value may stand in the text more than once; cutting too much does no harm.
+            if len(shorter.get(name, "")) > len(_CUT_MARK):
+                keep = max(len(shorter[name]) - excess, 0)
+                shorter[name] = shorter[name][:keep] + _CUT_MARK
+                text = self.fill(shorter)
+                if len(text) <= max_chars:
+                    return text
+        return text[:max_chars]
+
+
+@cache
+def packaged(name: str, known: tuple[str, ...] = PLACEHOLDERS) -> Template | None:
+    """Return a template that comes with the package, None if there is none of the name."""
+    file = files("corecode_env.environments.prompts").joinpath(f"{name}.txt")
+    return Template(file.read_text("utf-8"), f"{name}.txt", known) if file.is_file() else None
+
+
+class Prompts:
+    """The templates of a team: one a role, and others for kinds of task that need them."""
+
+    def __init__(self, team: Team, own: Mapping[str, Path] | None = None) -> None:
+        """Read the templates.
+
+        Args:
+            team: The team.
+            own: Files that replace a role's template, for every kind of task.
+
+        Raises:
+            UnknownName: If `own` names a role that the team lacks.
+            BadConfig: If a file cannot be read or has an unknown placeholder.
+        """
+        roles = {role.name: role.template or role.name for role in team.roles}
+        self._names = roles
+        self._own: dict[str, Template] = {}
+        for role, path in (own or {}).items():
+            if role not in roles:
+                raise unknown_name("a role of this team", role, sorted(roles))
+            self._own[role] = _read(Path(path))
+        for role, name in roles.items():
+            if role not in self._own and packaged(name) is None:
+                raise BadConfig(
+                    f"role {role!r} must have a prompt template, got none: the package "
+                    f"brings no {name}.txt; pass prompts={{{role!r}: 'my_prompt.txt'}}"
+                )
+
+    def of(self, role: str, kind: str) -> Template:
+        """Return a role's template for a kind of task."""
+        if role in self._own:
+            return self._own[role]
+        name = self._names[role]
+        template = packaged(f"{name}_{kind}") or packaged(name)
+        assert template is not None, "the constructor saw it"
+        return template
+
+
+def _read(path: Path) -> Template:
+    try:
+        text = path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadConfig(
+            f"a prompt template must be a readable UTF-8 file, got {str(path)!r}: {error}"
+        ) from error
+    return Template(text, str(path))
