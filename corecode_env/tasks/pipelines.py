@@ -39,9 +39,9 @@ from corecode_env.tasks.pipelines_steps import (
     STEPS,
     Pipeline,
     Step,
-    split_of_tenth,
 )
 from corecode_env.tasks.pipelines_wording import statement
+from corecode_env.tasks.splits import split_by_number
 
 Form = Literal["function", "stdio", "repair"]
 FORMS: Final[tuple[Form, ...]] = ("function", "stdio", "repair")
@@ -76,7 +76,7 @@ class _Draw:
 
     def __init__(self, level: int, seed: int) -> None:
         self._rng = random.Random(f"{level}:{seed}")
-        self.split = split_of_tenth(seed)
+        self.split = split_by_number(seed)
         while True:
             self.pipeline = self._pipeline(N_STEPS[level])
             if self.pipeline.split != self.split:

@@ -17,7 +17,7 @@ from corecode_env.core.registry import unknown_name
 from corecode_env.core.seeding import generator
 from corecode_env.core.task import Task
 from corecode_env.tasks.pipelines import FORMS, LEVELS, Form, generate, set_name, task_id
-from corecode_env.tasks.pipelines_steps import split_of_tenth
+from corecode_env.tasks.splits import split_by_number
 from corecode_env.tasks.taskset import SPLITS, TaskSet
 
 DEFAULT_SIZE: Final = 2000
@@ -127,7 +127,7 @@ class PipelineTaskSet(TaskSet):
         match = _NAME.fullmatch(task_id)
         if match and match["seed"] and _set_of(match) == self.name:
             seed = int(match["seed"])
-            if split_of_tenth(seed) in self._splits:
+            if split_by_number(seed) in self._splits:
                 return generate(self.level, seed, self.form)
         splits = "" if self._splits == SPLITS else f" (split {', '.join(self._splits)})"
         raise unknown_name(f"a task of {self.name}{splits}", task_id, self.ids())
@@ -139,7 +139,7 @@ class PipelineTaskSet(TaskSet):
             UnknownName: If there is no such split.
             SplitError: If no task of this set belongs to it.
         """
-        chosen = [seed for seed in self.seeds if split_of_tenth(seed) == name]
+        chosen = [seed for seed in self.seeds if split_by_number(seed) == name]
         if not chosen:
             return super().split(name)  # raises, and knows how to say why
         return self._of(chosen, (name,))
@@ -163,7 +163,7 @@ class PipelineTaskSet(TaskSet):
         Raises:
             SplitError: If a task belongs to the test or validation split.
         """
-        if all(split_of_tenth(seed) == "train" for seed in self.seeds):
+        if all(split_by_number(seed) == "train" for seed in self.seeds):
             return self
         return super().require_trainable()
 

@@ -8,7 +8,6 @@ here makes tasks; `pipelines.py` does.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from typing import Any, Final
 
 from corecode_env.core.errors import BadConfig
 from corecode_env.core.registry import unknown_name
+from corecode_env.tasks.splits import split_by_hash
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,8 +147,7 @@ class Pipeline:
         every process, so equal programs never stand in two splits, whatever their
         wording, level or form.
         """
-        digest = hashlib.sha256(self.plan.encode()).digest()
-        return split_of_tenth(int.from_bytes(digest[:8], "big"))
+        return split_by_hash(self.plan)
 
     def without(self, index: int) -> Pipeline:
         """Return the pipeline that lacks one step."""
@@ -163,11 +162,6 @@ class Pipeline:
     def replaced(self, index: int, step: Step) -> Pipeline:
         """Return the pipeline with another step at `index`."""
         return Pipeline((*self.steps[:index], step, *self.steps[index + 1 :]), self.result)
-
-
-def split_of_tenth(number: int) -> str:
-    """Return the split of a number by its last digit: 8 validation, 9 test, else train."""
-    return {8: "validation", 9: "test"}.get(number % 10, "train")
 
 
 _NUMBERING: Final = re.compile(r"^\s*(?:step\b)?\s*(?:\d+\s*[.):]|[-*])?\s*", re.IGNORECASE)

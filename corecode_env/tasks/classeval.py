@@ -1,0 +1,138 @@
+"""ClassEval: write a whole class, whose methods use each other.
+
+Schema (Du et al., 2023, arXiv:2308.01861): `task_id`, `skeleton` (the class with
+docstrings and empty bodies), `test` (unittest classes), `solution_code`,
+`import_statement` (lines), `class_name`, `test_classes`, and more that is not needed here.
+
+Each unittest method is one test, so a class earns a fraction by method. The first method
+of every test class is public, the others are hidden. ClassEval is for evaluation: every
+task belongs to the test split.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, Final
+
+from corecode_env.core.task import AssertTest, Function, Limits, Task
+from corecode_env.tasks.formats import Format, Record, Where
+from corecode_env.tasks.python_source import names_in, normalise, parse
+
+LEFT_OUT: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "ClassEval_17": "depends on today's date",
+        "ClassEval_28": "needs pandas",
+        "ClassEval_34": "needs docx",
+        "ClassEval_38": "needs openpyxl",
+        "ClassEval_44": "needs gensim",
+        "ClassEval_45": "needs PIL",
+        "ClassEval_48": "expects the name of its author's host",
+        "ClassEval_50": "expects a permission error, which root does not get",
+        "ClassEval_51": "uses np.mat, which NumPy 2 does not have",
+        "ClassEval_52": "needs nltk and its data",
+        "ClassEval_69": "needs PyPDF2",
+        "ClassEval_93": "needs gensim",
+    }
+)
+"""Tasks whose own solution cannot be judged, and why; `metadata["left_out"]` says it
+too."""
+
+_LIMITS: Final = Limits(cpu_seconds=10.0, wall_seconds=30.0)
+_RUN: Final = "\n\nunittest.TestSuite([{case}({method!r})]).debug()\n"
+_STATEMENT: Final = """\
+Write the Python class `{name}`: fill in the bodies of all methods.
+
+```python
+{skeleton}
+```
+"""
+
+
+def _read(record: Record, where: Where) -> Task:
+    task_id = where.string(record, "task_id")
+    name = where.string(record, "class_name")
+    skeleton = normalise(where.string(record, "skeleton")).strip("\n")
+    imports = "\n".join(where.strings(record, "import_statement", []))
+    source = normalise(where.string(record, "test"))
+    try:
+        cases = dict(_cases(parse(source)))
+    except ValueError as error:
+        raise where.bad("test", source, f"Python source ({error})") from error
+    public = [methods[0] for methods in cases.values()]
+    hidden = [method for methods in cases.values() for method in methods[1:]]
+    if not public:
+        raise where.bad("test", source, "unittest classes with test methods")
+    metadata: dict[str, Any] = {
+        "source": "ClassEval",
+        "licence": "MIT",
+        "split": "test",
+        "difficulty": f"{len(cases)} test classes",
+    }
+    if task_id in LEFT_OUT:
+        metadata["left_out"] = LEFT_OUT[task_id]
+    return Task(
+        id=task_id,
+        statement=_STATEMENT.format(name=name, skeleton=skeleton),
+        interface=Function(name, f"class {name}:", imports + "\n" if imports else ""),
+        public_tests=tuple(map(AssertTest, public)),
+        hidden_tests=tuple(map(AssertTest, hidden)),
+        limits=_LIMITS,
+        reference_program=normalise(where.string(record, "solution_code")),
+        metadata=metadata,
+    )
+
+
+def _cases(tree: ast.Module) -> Iterator[tuple[str, list[str]]]:
+    """Yield the name of each unittest class, and test code for each of its methods."""
+    classes = {
+        node.name: node
+        for node in tree.body
+        if isinstance(node, ast.ClassDef) and _test_methods(node)
+    }
+    # What stands beside the test classes goes into every test: imports, helpers.
+    head = [
+        node
+        for node in tree.body
+        if not (isinstance(node, ast.ClassDef) and node.name in classes) and not _is_main(node)
+    ]
+    for name, node in classes.items():
+        codes = [_code(head, node, method) for method in _test_methods(node)]
+        yield name, codes
+
+
+def _test_methods(node: ast.ClassDef) -> list[str]:
+    names = (item.name for item in node.body if isinstance(item, ast.FunctionDef))
+    # A second method of the same name replaces the first, as in Python.
+    return list(dict.fromkeys(name for name in names if name.startswith("test")))
+
+
+def _is_main(node: ast.stmt) -> bool:
+    return isinstance(node, ast.If) and "__name__" in names_in(node.test)
+
+
+def _code(head: list[ast.stmt], node: ast.ClassDef, method: str) -> str:
+    """Return the source that runs one method, with what its class needs around it."""
+    others = {name for name in _test_methods(node) if name != method}
+    body = [
+        item
+        for item in node.body
+        if not (isinstance(item, ast.FunctionDef) and item.name in others)
+    ]
+    case = copy.copy(node)
+    case.body = body
+    module = ast.Module(body=[*head, case], type_ignores=[])
+    source = ast.unparse(ast.fix_missing_locations(module))
+    return source + _RUN.format(case=node.name, method=method)
+
+
+CLASSEVAL = Format(
+    name="classeval",
+    description="ClassEval: skeleton, class_name, solution_code, test with unittest classes",
+    matches=lambda record: (
+        {"skeleton", "class_name", "solution_code", "test"} <= record.keys()
+    ),
+    read=_read,
+)
