@@ -1,1 +1,5 @@
 """Rollout: from play to data. Agents meet environments."""
+
+from corecode_env.rollout.play import Players, play
+
+__all__ = ["Players", "play"]

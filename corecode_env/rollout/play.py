@@ -1,0 +1,137 @@
+"""Play: one episode, from reset to the last word.
+
+AEC environment, {agent or role: Agent}  ->  Episode
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from pettingzoo.utils.env import AECEnv
+
+from corecode_env.core.calling import ObservationFunction, as_agent
+from corecode_env.core.episode import Episode, Turn
+from corecode_env.core.errors import BadConfig, EpisodeError
+from corecode_env.core.names import role_of
+from corecode_env.core.seams import Agent, Reply, Request
+from corecode_env.environments.engine import TeamEnv
+
+Players = Mapping[str, Agent | ObservationFunction]
+"""Who plays, by agent (`coder_0`) or role (`coder`); an agent's name goes before its role."""
+
+
+def play(
+    env: AECEnv[str, Any, Any],
+    agents: Players,
+    *,
+    seed: int | None = None,
+    options: dict[str, Any] | None = None,
+) -> Episode:
+    """Play one episode and return its record.
+
+    The environment stays open. Wrappers around it have their say: agents see the wrapped
+    observations, while the record holds what the engine itself saw and paid.
+
+    Args:
+        env: An AEC environment of this package, wrapped or not.
+        agents: Who plays. A function from one observation to a text is an agent too.
+        seed: Seed of the episode; None goes on from the last one.
+        options: Options of `reset`: `task`, `prefix`.
+
+    Raises:
+        BadConfig: If the environment is no team, an agent of it has nobody to play it, or
+            what is to play it is no agent.
+        EpisodeError: If an agent does not give exactly one answer.
+    """
+    engine = env.unwrapped
+    if not isinstance(engine, TeamEnv):
+        raise BadConfig(
+            f"play needs an AEC environment of this package, got {type(engine).__name__}; "
+            "make one with planner_coder_v0.env(...)"
+        )
+    players = cast_players(engine.possible_agents, agents)
+    env.reset(seed=seed, options=options)
+    replies: list[Reply] = []
+    while env.agents:
+        agent = env.agent_selection
+        observation, _, terminated, truncated, _ = env.last()
+        if terminated or truncated:
+            env.step(None)
+            continue
+        assert observation is not None, "last() observes by default"
+        request = _as_seen(engine.request(agent), observation)
+        reply = ask(players[agent], request)
+        replies.append(reply)
+        env.step(reply.text)
+    return _with_replies(engine.episode, replies)
+
+
+def cast_players(names: Sequence[str], agents: Players) -> dict[str, Agent]:
+    """Return who plays each agent of an environment.
+
+    Raises:
+        BadConfig: If somebody is missing, or is no agent.
+    """
+    players: dict[str, Agent] = {}
+    for name in names:
+        key = name if name in agents else role_of(name)
+        if key not in agents:
+            raise BadConfig(
+                f"agents must name who plays {name!r}, got {sorted(agents)}; add "
+                f"{role_of(name)!r}: an agent, such as ReferenceAgent()"
+            )
+        players[name] = as_agent(agents[key])
+    return players
+
+
+def ask(agent: Agent, request: Request) -> Reply:
+    """Return one agent's answer to one request.
+
+    Raises:
+        EpisodeError: If it does not give exactly one text.
+    """
+    answers = agent.act([request])
+    if isinstance(answers, str) or len(answers) != 1:
+        raise EpisodeError(
+            f"{request.agent} must answer each request with one text, got {answers!r} for "
+            "one request; return a list of one text"
+        )
+    (answer,) = answers
+    if isinstance(answer, str):
+        return Reply(answer)
+    if not isinstance(answer, Reply):
+        raise EpisodeError(
+            f"{request.agent} must answer with a text or a Reply, got "
+            f"{type(answer).__name__}; return str(...)"
+        )
+    return answer
+
+
+def _as_seen(request: Request, observation: Mapping[str, Any]) -> Request:
+    """Return a request that shows what the wrappers around the engine made of it."""
+    messages = request.messages
+    if observation["prompt"] != request.observation["prompt"]:
+        messages = ({"role": "user", "content": observation["prompt"]},)
+    return replace(request, observation=observation, messages=messages)
+
+
+def _with_replies(episode: Episode, replies: Sequence[Reply]) -> Episode:
+    """Return the episode with what agents said about their generation."""
+    # Turns of a prefix were not generated here, and stand first.
+    stored = len(episode.turns) - len(replies)
+    played = (
+        _annotated(turn, reply)
+        for turn, reply in zip(episode.turns[stored:], replies, strict=True)
+    )
+    return replace(episode, turns=(*episode.turns[:stored], *played))
+
+
+def _annotated(turn: Turn, reply: Reply) -> Turn:
+    return replace(
+        turn,
+        finish_reason=reply.finish_reason,
+        token_ids=reply.token_ids,
+        logprobs=reply.logprobs,
+    )
