@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 
+# Asked for several times a turn, about a handful of names.
+@lru_cache(maxsize=1024)
 def role_of(agent: str) -> str:
     """Return the role that an agent plays: its name without the number.
 
