@@ -12,7 +12,9 @@ have been tried on it.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
+import importlib
 import math
 import os
 import resource
@@ -35,6 +37,20 @@ _MAX_PENDING_SIGNALS: Final = 64
 _VIRTUAL_SLACK: Final = 64 << 20  # stacks and arenas that are reserved but never touched
 _OOM_FIRST: Final = "1000"
 _NONE_AT_ALL: Final = ("CORE", "MEMLOCK", "MSGQUEUE", "NICE", "RTPRIO")
+_WIDE: Final = """
+argparse array ast asyncio base64 binascii bisect bz2 calendar cmath cmd codecs
+collections.abc concurrent.futures concurrent.futures.thread contextvars copyreg csv ctypes
+ctypes.util datetime decimal difflib dis doctest encodings.ascii encodings.cp1252
+encodings.idna encodings.latin_1 encodings.utf_16 encodings.utf_32 encodings.utf_8_sig fcntl
+fileinput fnmatch getopt getpass gettext glob graphlib gzip hashlib hmac html html.parser
+http importlib.resources inspect io ipaddress itertools json keyword locale logging lzma
+mmap multiprocessing multiprocessing.shared_memory pathlib pickle pickletools platform
+pprint profile cProfile pstats random re reprlib resource sched secrets select selectors
+shelve shlex shutil signal socket sqlite3 ssl stat statistics string subprocess symtable
+sysconfig tempfile termios textwrap timeit token tokenize tomllib typing unicodedata
+unittest unittest.mock urllib.parse uuid warnings wave weakref xml.etree.ElementTree zipfile
+zlib zoneinfo
+""".split()
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,6 +254,8 @@ class Floor:
         def install() -> str | None:
             if not seccomp.supported():
                 return f"there is no table of system calls for {linux.MACHINE}"
+            if no_paths:
+                _load_widely()
             self._seal = seccomp.Filter(seccomp.seal_code(no_paths=no_paths))
             seccomp.Filter(seccomp.base_code()).install()
             return None
@@ -351,6 +369,13 @@ class _CpuTimer:
             return "needs Linux"
         failed = _child_fails(lambda: self.arm(1.0))
         return "the kernel refuses timers on the CPU clock" if failed else None
+
+
+def _load_widely() -> None:
+    """Import what programs may import, for they will not be able to open a file."""
+    for name in _WIDE:
+        with contextlib.suppress(ImportError):  # not every build has every module
+            importlib.import_module(name)
 
 
 def _start_over() -> None:
