@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from corecode_env.agents.source import unparse
 from corecode_env.core.errors import BadConfig
 from corecode_env.core.registry import Registry
 from corecode_env.core.task import Function, Task
@@ -86,7 +87,7 @@ def _with_first_line(task: Task, program: str, line: str) -> str:
     for body in bodies:
         place = _after_head(body)
         body[place:place] = ast.parse(line).body
-    return ast.unparse(module)
+    return unparse(module)
 
 
 def _decorated(task: Task, program: str, source: str, decorator: str) -> str:
@@ -96,7 +97,7 @@ def _decorated(task: Task, program: str, source: str, decorator: str) -> str:
         entry.decorator_list.append(ast.Name(decorator, ast.Load()))
     place = _after_head(module.body)
     module.body[place:place] = ast.parse(source).body
-    text = ast.unparse(module)
+    text = unparse(module)
     if isinstance(task.interface, Function) and not _entries(task, module):
         # The entry is bound in some other way, such as `solve = lambda xs: ...`.
         text += f"\n{task.interface.name} = {decorator}({task.interface.name})"
@@ -218,12 +219,12 @@ def _wrong_name(task: Task, program: str) -> str:
         return "result"
     module = _parsed(task, program)
     if isinstance(task.interface, Function):
-        return ast.unparse(_Rename(task.interface.name).visit(module))
+        return unparse(_Rename(task.interface.name).visit(module))
     used = {node.id for node in ast.walk(module) if isinstance(node, ast.Name)}
     misspelt = next((n for n in ("input", "print", "open") if n in used), None)
     if misspelt is None:
         return _with_first_line(task, program, "read_input_()")
-    return ast.unparse(_Rename(misspelt).visit(module))
+    return unparse(_Rename(misspelt).visit(module))
 
 
 def _syntax_error(task: Task, program: str) -> str:

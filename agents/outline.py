@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
+from corecode_env.agents.source import unparse
 from corecode_env.core.task import Function, Task
 
 
@@ -49,14 +50,14 @@ def _steps(body: Sequence[ast.stmt], indent: str) -> Iterator[str]:
             case ast.Expr(value=ast.Constant()) | ast.Import() | ast.ImportFrom() | ast.Pass():
                 continue
             case ast.For() | ast.AsyncFor():
-                loop = f"loop: for each {ast.unparse(node.target)} in {ast.unparse(node.iter)}"
+                loop = f"loop: for each {unparse(node.target)} in {unparse(node.iter)}"
                 yield indent + loop
                 yield from _steps(node.body, deeper)
             case ast.While():
-                yield f"{indent}loop: while {ast.unparse(node.test)}"
+                yield f"{indent}loop: while {unparse(node.test)}"
                 yield from _steps(node.body, deeper)
             case ast.If():
-                yield f"{indent}branch: if {ast.unparse(node.test)}"
+                yield f"{indent}branch: if {unparse(node.test)}"
                 yield from _steps(node.body, deeper)
                 if node.orelse:
                     yield f"{indent}branch: otherwise"
@@ -65,9 +66,9 @@ def _steps(body: Sequence[ast.stmt], indent: str) -> Iterator[str]:
                 yield f"{indent}helper {node.name}:"
                 yield from _steps(node.body, deeper)
             case ast.Return():
-                value = ast.unparse(node.value) if node.value else "nothing"
+                value = unparse(node.value) if node.value else "nothing"
                 yield f"{indent}return {value}"
             case ast.With() | ast.AsyncWith() | ast.Try():
                 yield from _steps(node.body, indent)
             case _:
-                yield indent + " ".join(ast.unparse(node).split())
+                yield indent + " ".join(unparse(node).split())

@@ -209,3 +209,15 @@ def test_a_reference_that_does_not_parse_is_named() -> None:
 def test_talk_is_handed_in_without_a_fence() -> None:
     (answer,) = FaultyAgent("no_code").act([request(DOUBLE)])
     assert "```" not in str(answer)
+
+
+def test_integers_beyond_pythons_print_limit_are_no_obstacle() -> None:
+    task = Task(
+        id="huge",
+        statement="",
+        interface=Function("f"),
+        hidden_tests=(CallTest((), {}, 0),),
+        reference_program=f"def f(x=0x{'f' * 5000}):\n    return x & 0x{'e' * 5000}\n",
+    )
+    assert namespace_of(task, "off_by_one")["f"]() == int("e" * 5000, 16) + 1
+    assert ReferenceAgent().act([request(task, "planner")])
