@@ -25,12 +25,17 @@ HEAVY = (
 
 def run(source: str) -> str:
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", source], capture_output=True, text=True, check=True
+        [sys.executable, "-W", "error", "-c", source],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     return done.stdout
 
 
-@pytest.mark.parametrize("module", ["corecode_env", "corecode_env.tasks", "corecode_env.rollout"])
+@pytest.mark.parametrize(
+    "module", ["corecode_env", "corecode_env.tasks", "corecode_env.rollout"]
+)
 def test_no_heavy_library_is_loaded(module: str) -> None:
     loaded = json.loads(run(f"import {module}, json, sys; print(json.dumps([*sys.modules]))"))
     assert module in loaded

@@ -43,8 +43,8 @@ def test_every_data_file_beside_the_code_travels_with_the_package() -> None:
         folder = ROOT.joinpath(*package.split("."))
         for pattern in globs:
             shipped |= {file.resolve() for file in folder.glob(pattern)}
-    for folder in FOLDER_OF.values():
-        for file in (ROOT / folder).rglob("*"):
+    for place in FOLDER_OF.values():
+        for file in (ROOT / place).rglob("*"):
             is_data = file.is_file() and file.suffix != ".py"
             if is_data and "__pycache__" not in file.parts:
                 assert file.resolve() in shipped, (
