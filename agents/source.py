@@ -36,5 +36,5 @@ class _HexIntegers(ast.NodeTransformer):
         if not _is_huge(node, self.limit):
             return node
         assert isinstance(node.value, int)
-        digits = [ast.Constant(hex(node.value)), ast.Constant(16)]
+        digits: list[ast.expr] = [ast.Constant(hex(node.value)), ast.Constant(16)]
         return ast.Call(ast.Name("int", ast.Load()), digits, [])

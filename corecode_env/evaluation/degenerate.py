@@ -24,6 +24,7 @@ RESULTS: Final[Mapping[str, str]] = MappingProxyType(
         "true": "return True",
         "argument": "return args[0] if args else next(iter(kwargs.values()), None)",
         "stop_iteration": "raise StopIteration",
+        "stop_iteration_class": "return StopIteration",
     }
 )
 """Bodies of functions that ignore what they are asked."""

@@ -125,7 +125,7 @@ def test_a_sandbox_that_failed_is_never_an_expected_finding() -> None:
 def test_degenerate_answers_that_are_refused_are_well() -> None:
     report = check_degenerate([task(0), task(1)], Judges(accept_references))
     assert report.ok
-    assert len(report.cases) == 14
+    assert len(report.cases) == 16
 
 
 def test_a_degenerate_answer_that_passes_all_tests_is_a_failure() -> None:
@@ -137,6 +137,7 @@ def test_a_degenerate_answer_that_passes_all_tests_is_a_failure() -> None:
         "degenerate:nested_list",
         "degenerate:none",
         "degenerate:stop_iteration",
+        "degenerate:stop_iteration_class",
         "degenerate:true",
     }
 
@@ -155,22 +156,22 @@ def test_a_listed_pass_is_an_exception_with_its_reason() -> None:
 def test_only_answers_that_pass_one_test_are_judged_on_all() -> None:
     strict, lax = Judges(accept_references), Judges(accept_first_test)
     check_degenerate([task(0)], strict)
-    assert [len(job[0].tests) for job in strict.jobs] == [1] * 7
+    assert [len(job[0].tests) for job in strict.jobs] == [1] * 8
     report = check_degenerate([task(0)], lax)
-    assert [len(job[0].tests) for job in lax.jobs] == [1] * 7 + [3] * 7
+    assert [len(job[0].tests) for job in lax.jobs] == [1] * 8 + [3] * 8
     assert report.ok
-    assert report.counts == {Verdict.WA: 7}
+    assert report.counts == {Verdict.WA: 8}
 
 
 def test_a_task_with_one_test_is_judged_once() -> None:
     judges = Judges(accept_all)
     report = check_degenerate([task(0, n_tests=1)], judges)
-    assert len(judges.jobs) == 7
+    assert len(judges.jobs) == 8
     assert not report.ok
 
 
 def test_a_sandbox_that_failed_has_refused_nothing() -> None:
-    assert len(check_degenerate([task(0)], Judges(fail_sandbox)).failures) == 7
+    assert len(check_degenerate([task(0)], Judges(fail_sandbox)).failures) == 8
 
 
 def test_progress_is_told_once_for_each_program() -> None:
@@ -180,7 +181,7 @@ def test_progress_is_told_once_for_each_program() -> None:
         told.append((done, total))
 
     check_degenerate([task(0)], Judges(accept_first_test), progress=tell)
-    assert told == [(i, 7) for i in range(1, 8)]
+    assert told == [(i, 8) for i in range(1, 9)]
     told.clear()
     check_references([task(0), task(1, None)], Judges(accept_references), progress=tell)
     assert told == [(1, 2), (2, 2)]
@@ -206,6 +207,7 @@ def test_degenerate_functions_take_any_arguments() -> None:
         "nested_list": [[]],
         "true": True,
         "argument": 5,
+        "stop_iteration_class": StopIteration,
     }
     with pytest.raises(StopIteration):
         namespace_of(answers["stop_iteration"])["f"]()  # type: ignore[operator]
