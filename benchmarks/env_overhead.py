@@ -1,1 +1,140 @@
-"""x."""
+"""What an environment costs without its sandbox, beside one of PettingZoo's own.
+
+    python benchmarks/env_overhead.py [--repeats 40]
+
+Plays `rps_v2` and `planner_coder_v0` by turns in one process, so that a busy machine slows
+both. Programs are judged by a constant, so that only the environment itself is timed. A
+step is `last()` and `step()`, as in every AEC loop. Prints microseconds and the ratio,
+each as median and quartiles over the repeats.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+import warnings
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from corecode_env import make
+from corecode_env.core.task import CallTest, Function, Task
+from corecode_env.core.verdict import Judgement, TestResult, Verdict
+
+AIM = 3.0
+"""Times the cost of `rps_v2` that is aimed at."""
+CYCLES = 15
+EPISODES = 20
+
+TASK = Task(
+    id="overhead/1",
+    statement="Given a list of integers, keep multiples of 3. Return the sum.",
+    interface=Function("solve", "def solve(xs):"),
+    public_tests=tuple(CallTest(([n, 3 * n],), {}, 3 * n) for n in (1, 2)),
+    hidden_tests=tuple(CallTest(([n],), {}, n) for n in range(12)),
+)
+ANSWERS = {
+    "planner_0": "1. keep multiples of 3\n2. return sum",
+    "coder_0": "```python\ndef solve(xs):\n    return sum(xs)\n```\n",
+}
+
+
+class ConstantExecutor:
+    """Says the same of every program, at once."""
+
+    def __init__(self) -> None:
+        """Prepare the one judgement: wrong on every test, so that all rounds are played."""
+        wrong = [TestResult(Verdict.WA, public=i < 2, note="got 7") for i in range(14)]
+        self.judgement = Judgement(TASK.id, tuple(wrong))
+
+    def judge(self, task: Task, program: str) -> Judgement:
+        """Return it."""
+        return self.judgement
+
+    def map(self, jobs: Iterable[Any]) -> Any:
+        """Return it for each job."""
+        return (self.judgement for _ in jobs)
+
+    def amap(self, jobs: Iterable[Any]) -> Any:
+        """Refuse: environments judge one program at a time."""
+        raise NotImplementedError("this benchmark judges one program at a time")
+
+    def close(self) -> None:
+        """Hold nothing."""
+
+
+def ours() -> Any:
+    """Make the environment that is measured."""
+    return make(
+        "planner_coder_v0", tasks=[TASK], executor=ConstantExecutor(), max_cycles=CYCLES
+    )
+
+
+def rps() -> Any:
+    """Make PettingZoo's rock, paper, scissors."""
+    with warnings.catch_warnings():
+        # PettingZoo 1.27 and pygame warn of their own dependencies when imported.
+        warnings.simplefilter("ignore")
+        from pettingzoo.classic.rps.rps import env
+    return env(max_cycles=CYCLES)  # type: ignore[no-untyped-call]
+
+
+def time_resets(env: Any) -> float:
+    """Return the seconds of one reset."""
+    start = time.perf_counter()
+    for seed in range(EPISODES * 10):
+        env.reset(seed=seed)
+    return (time.perf_counter() - start) / (EPISODES * 10)
+
+
+def time_steps(env: Any, answer: Callable[[str], Any]) -> float:
+    """Return the seconds of one step of a live agent, with its `last()`."""
+    seconds, steps = 0.0, 0
+    for seed in range(EPISODES):
+        env.reset(seed=seed)
+        start = time.perf_counter()
+        for agent in env.agent_iter():
+            _, _, terminated, truncated, _ = env.last()
+            if terminated or truncated:
+                break
+            env.step(answer(agent))
+            steps += 1
+        seconds += time.perf_counter() - start
+    return seconds / steps
+
+
+def quartiles(values: list[float], unit: float) -> str:
+    """Return median and quartiles as text."""
+    low, middle, high = np.quantile(values, [0.25, 0.5, 0.75]) / unit
+    return f"{middle:7.2f}  [{low:.2f}, {high:.2f}]"
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description="Environment overhead beside rps_v2.")
+    parser.add_argument("--repeats", type=int, default=40, help="default: 40")
+    repeats = parser.parse_args().repeats
+    mine, theirs = ours(), rps()
+    measures: dict[str, tuple[Callable[[], float], Callable[[], float]]] = {
+        "reset": (lambda: time_resets(mine), lambda: time_resets(theirs)),
+        "step": (
+            lambda: time_steps(mine, ANSWERS.__getitem__),
+            lambda: time_steps(theirs, lambda agent: 1),
+        ),
+    }
+    print(f"{repeats} repeats, median [quartiles]; microseconds, then the ratio")
+    for name, (measure_mine, measure_theirs) in measures.items():
+        pairs = [(measure_mine(), measure_theirs()) for _ in range(repeats)]
+        own, other = ([pair[k] for pair in pairs] for k in (0, 1))
+        ratios = [a / b for a, b in pairs]
+        print(f"{name:6}  planner_coder_v0  {quartiles(own, 1e-6)}")
+        print(f"{name:6}  rps_v2            {quartiles(other, 1e-6)}")
+        met = "within" if float(np.median(ratios)) <= AIM else "above"
+        print(
+            f"{name:6}  ratio             {quartiles(ratios, 1.0)}  {met} the aim of {AIM:g}"
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -36,7 +36,9 @@ class Brief:
     interface: str
     """How a program is called: its name and signature, or its input and output."""
     examples: str
-    """The public tests."""
+    """The public tests, as many as fit a prompt."""
+    public_tests: tuple[str, ...]
+    """Each public test."""
     without_statement: str
     """What a role sees that must work from the plan: interface and examples."""
 
@@ -44,13 +46,14 @@ class Brief:
 def brief_of(task: Task, max_chars: int) -> Brief:
     """Write down what agents may know of a task."""
     interface = clean_text(_interface(task), max_chars)
-    shown = [describe_test(task, test) for test in task.public_tests[:MAX_EXAMPLES]]
-    examples = clean_text("\n".join(shown), max_chars)
+    shown = tuple(describe_test(task, test) for test in task.public_tests)
+    examples = clean_text("\n".join(shown[:MAX_EXAMPLES]), max_chars)
     parts = [interface, f"Examples:\n{examples}" if examples else ""]
     return Brief(
         statement=clean_text(task.statement, max_chars),
         interface=interface,
         examples=examples,
+        public_tests=shown,
         without_statement=clean_text("\n\n".join(filter(None, parts)), max_chars),
     )
 

@@ -6,7 +6,8 @@
 
 One engine runs every environment of the package; an environment is a `Team` with defaults.
 The engine knows nothing of learning, and of a task's hidden tests it sees only what the
-executor makes of them: a judgement, from which rewards are paid.
+executor makes of them: a judgement, from which rewards are paid. The file is long because
+the life of an episode reads best from top to bottom in one place.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ from __future__ import annotations
 import operator
 import platform
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -49,18 +49,28 @@ from corecode_env.environments.options import (
 from corecode_env.environments.task_source import TaskSource
 from corecode_env.environments.team import Role, Team
 from corecode_env.environments.templates import Prompts
+from corecode_env.environments.views import (
+    KNOWN_TO_TEAM,
+    OBSERVED,
+    Board,
+    space_of,
+    state_of,
+    view_of,
+)
 from corecode_env.rewards import RewardFunction, Rewards, Term
-
-OBSERVED: Final = ("prompt", "statement", "plan", "program", "feedback", "role")
-"""Text fields of an observation, beside `round` and `rounds_left`."""
-KNOWN_TO_TEAM: Final = ("statement", "plan", "program", "feedback", "active_agent")
-"""Text fields of `state()`, beside `round` and `rounds_left`."""
 
 _BRIEFS_KEPT: Final = 256
 
 
 class TeamEnv(AECEnv[str, dict[str, Any], str | None]):
     """A team of agents that solves a task in text, one turn at a time."""
+
+    metadata: dict[str, Any] = {  # noqa: RUF012  PettingZoo's annotation
+        "name": "team",
+        "render_modes": list(RENDER_MODES),
+        "render_fps": 1,
+        "is_parallelizable": False,
+    }
 
     def __init__(
         self,
@@ -113,9 +123,10 @@ class TeamEnv(AECEnv[str, dict[str, Any], str | None]):
         self.possible_agents = list(team.agents)
         self._roles = {role.agent: role for role in team.roles}
         self._agent_tuple = team.agents
-        self._observation_spaces = {a: self._space_of(*OBSERVED) for a in team.agents}
+        size = self.max_chars, self.max_cycles
+        self._observation_spaces = {a: space_of(OBSERVED, *size) for a in team.agents}
         self._action_spaces = {a: UnicodeText(self.max_chars) for a in team.agents}
-        self.state_space = self._space_of(*KNOWN_TO_TEAM)
+        self.state_space = space_of(KNOWN_TO_TEAM, *size)
 
         self.agents: list[str] = []
         self._seed: int | None = None
@@ -129,12 +140,6 @@ class TeamEnv(AECEnv[str, dict[str, Any], str | None]):
         }
 
     # ------------------------------------------------------------------ PettingZoo: spaces
-    def _space_of(self, *texts: str) -> spaces.Dict:
-        fields: dict[str, spaces.Space[Any]] = {n: UnicodeText(self.max_chars) for n in texts}
-        fields["round"] = spaces.Discrete(self.max_cycles)
-        fields["rounds_left"] = spaces.Discrete(self.max_cycles)
-        return spaces.Dict(fields)
-
     def observation_space(self, agent: str) -> spaces.Dict:
         """Return the space of an agent's observations, the same object at every call."""
         return self._observation_spaces[agent]
@@ -195,8 +200,8 @@ class TeamEnv(AECEnv[str, dict[str, Any], str | None]):
         self.task = task
         self._brief = self._brief_of(task)
         self._turns: list[Turn] = []
-        self._round, self._round_start = 0, 0
-        self._plan = self._program = self._feedback_now = ""
+        self._board = Board(self.max_cycles)
+        self._round_start = 0
         self._valid = True
         self._views: dict[str, dict[str, Any]] = {}
         self._rendered = 0
@@ -304,30 +309,30 @@ class TeamEnv(AECEnv[str, dict[str, Any], str | None]):
             submission = extract_program(text)
             judgement = self.judges.judge(self.task, submission.program)
         feedback = "" if judgement is None else self._feedback_on(judgement)
-        turn = Turn(agent, self._round, self._view(agent), text, submission, judgement)
         valid = judgement is None or judgement.valid
+        said = (agent, self._board.round, self._view(agent), text, submission, judgement)
+        turn = Turn(*said)
         terms = self._pay(turn) if valid else {}
-        if terms:
-            turn = replace(turn, reward_terms=terms)
-        role, round_ = self._next(turn) if valid else (None, self._round)
+        turn = Turn(*said, terms)
+        following, round_ = self._next(turn) if valid else (None, turn.round)
         # From here on nothing raises: a step happens as a whole or not at all.
         self._turns.append(turn)
         self._cut[agent] = len(action) > self.max_chars
         if submission is None:
-            self._plan = text
+            self._board.plan = text
         else:
-            self._program, self._feedback_now = submission.program, feedback
+            self._board.program, self._board.feedback = submission.program, feedback
         self._views = {}
         if valid:
             self._collect(agent, terms)
-            self._advance(role, round_)
+            self._advance(following, round_)
         else:
             self._truncate()
 
     def _feedback_on(self, judgement: Judgement) -> str:
         if not judgement.valid:
             return ""  # what befell the sandbox is no news about the program
-        text = feedback_text(self.feedback, self.task, judgement)
+        text = feedback_text(self.feedback, self.task, self._brief.public_tests, judgement)
         return clean_text(text, self.max_chars)
 
     def _pay(self, turn: Turn) -> RewardTerms:
@@ -345,30 +350,32 @@ class TeamEnv(AECEnv[str, dict[str, Any], str | None]):
         self._cumulative_rewards[actor] = 0.0
         self._earned[actor] = {}
         for agent in self._agent_tuple:
-            paid = {n: v for n, v in terms.get(agent, {}).items() if v is not None}
-            reward = float(sum(paid.values()))
+            paid: dict[str, float] = {}
+            reward, earned = 0.0, self._earned[agent]
+            for name, value in terms.get(agent, {}).items():
+                if value is not None:
+                    paid[name] = value
+                    earned[name] = earned.get(name, 0.0) + value
+                    reward += value
             self.turn_terms[agent] = paid
             self.rewards[agent] = reward
             self._cumulative_rewards[agent] += reward
-            if paid:
-                earned = self._earned[agent]
-                for name, value in paid.items():
-                    earned[name] = earned.get(name, 0.0) + value
 
     def _next(self, turn: Turn) -> tuple[Role | None, int]:
         """Return whose turn follows a turn, and in which round; None: the episode is over."""
+        round_ = self._board.round
         if turn.judgement is not None and self._solved(turn.judgement):
-            return None, self._round
+            return None, round_
         role = self.team.rule(self.team, [*self._turns[self._round_start :], turn])
-        if role is not None or self._round + 1 == self.max_cycles:
-            return role, self._round
-        return self._first_role(), self._round + 1
+        if role is not None or round_ + 1 == self.max_cycles:
+            return role, round_
+        return self._first_role(), round_ + 1
 
     def _advance(self, role: Role | None, round_: int) -> None:
         """Hand over to the next role, or end the episode."""
         if role is not None:
-            if round_ != self._round:
-                self._round, self._round_start = round_, len(self._turns)
+            if round_ != self._board.round:
+                self._board.round, self._round_start = round_, len(self._turns)
             self._role = role
             self.agent_selection = role.agent
             self.infos = self._new_infos(role.agent)
@@ -418,31 +425,8 @@ class TeamEnv(AECEnv[str, dict[str, Any], str | None]):
         return view
 
     def _build_view(self, role: Role) -> dict[str, Any]:
-        brief, sees = self._brief, role.sees
-        full = role.task_view == "statement"
-        rounds_left = self.max_cycles - 1 - self._round
-        values = {
-            "role": role.name,
-            "problem": brief.statement if full else "",
-            "interface": brief.interface,
-            "examples": "" if full else brief.examples,
-            "plan": self._plan if "plan" in sees else "",
-            "program": self._program if "program" in sees else "",
-            "feedback": self._feedback_now if "feedback" in sees else "",
-            "round": str(self._round + 1),
-            "rounds_left": str(rounds_left),
-        }
         template = self.prompts.of(role.name, self.task.kind)
-        return {
-            "prompt": clean_text(template.fill_within(values, self.max_chars), self.max_chars),
-            "statement": brief.statement if full else brief.without_statement,
-            "plan": values["plan"],
-            "program": values["program"],
-            "feedback": values["feedback"],
-            "role": role.name,
-            "round": self._round,
-            "rounds_left": rounds_left,
-        }
+        return view_of(role, self._brief, self._board, template, self.max_chars)
 
     def role_of(self, agent: str) -> Role:
         """Return the role that an agent plays."""
@@ -468,15 +452,7 @@ class TeamEnv(AECEnv[str, dict[str, Any], str | None]):
     def state(self) -> dict[str, Any]:  # type: ignore[override]
         """Return what the whole team knows, for a central critic; no hidden test."""
         playing = bool(self.agents) and self._is_live()
-        return {
-            "statement": self._brief.statement,
-            "plan": self._plan,
-            "program": self._program,
-            "feedback": self._feedback_now,
-            "active_agent": self.agent_selection if playing else "",
-            "round": self._round,
-            "rounds_left": self.max_cycles - 1 - self._round,
-        }
+        return state_of(self._brief, self._board, self.agent_selection if playing else "")
 
     # --------------------------------------------------------------------------- records
     @property

@@ -11,19 +11,19 @@ import os
 import re
 import sys
 import tempfile
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Final, Literal
 
-from corecode_env.core.task import ScoreTest, Task
+from corecode_env.core.task import Task
 from corecode_env.core.verdict import Judgement, TestResult, Verdict
-from corecode_env.environments.brief import describe_test
 
 Feedback = Literal["none", "verdict", "public"]
 FEEDBACK: Final = ("none", "verdict", "public")
 
-MAX_FAILURES: Final = 3
-"""Failed tests that are shown in full."""
+MAX_SHOWN: Final = 3
+"""Tests that are shown in full."""
 MAX_NOTE_CHARS: Final = 600
 
 _ADDRESS: Final = re.compile(r"\bat 0x[0-9a-fA-F]+")
@@ -31,31 +31,35 @@ _FILE: Final = re.compile(r'File "(?:[^"\n]*/)?([^"/\n]*)"')
 _LIBRARY: Final = re.compile(r"(?:/[^\s/'\":]+)+/(?:python3\.\d+|site-packages)/")
 
 
-def feedback_text(mode: Feedback, task: Task, judgement: Judgement) -> str:
+def feedback_text(
+    mode: Feedback, task: Task, tests: Sequence[str], judgement: Judgement
+) -> str:
     """Return what the team is told about a judged program.
 
     Args:
         mode: `none`: nothing; `verdict`: how each public test ended; `public`: with the
             failed tests themselves and what the program did.
         task: The task.
+        tests: Its public tests as agents read them.
         judgement: What the executor said about the program.
     """
     if mode == "none":
         return ""
     # Public tests come first, in the task's order.
-    results = judgement.results[: len(task.public_tests)]
+    results = judgement.results[: len(tests)]
     if not results:
         return "There are no public tests to report on."
+    scored = task.kind == "optimize"
     passed = sum(result.verdict is Verdict.AC for result in results)
     lines = [f"Public tests: {passed} of {len(results)} passed."]
-    failures = 0
-    for number, (test, result) in enumerate(zip(task.public_tests, results, strict=True), 1):
-        if result.verdict is Verdict.AC and not isinstance(test, ScoreTest):
+    shown = 0
+    for number, (test, result) in enumerate(zip(tests, results, strict=True), 1):
+        if result.verdict is Verdict.AC and not scored:
             continue
-        failures += 1
-        lines.append(f"Test {number}: {_outcome(result, isinstance(test, ScoreTest))}.")
-        if mode == "public" and failures <= MAX_FAILURES:
-            lines.append(describe_test(task, test))
+        lines.append(f"Test {number}: {_outcome(result, scored)}.")
+        if mode == "public" and shown < MAX_SHOWN:
+            shown += 1
+            lines.append(test)
             if note := scrub(result.note)[:MAX_NOTE_CHARS].strip():
                 lines.append(f"What happened: {note}")
     return "\n".join(lines)
@@ -73,6 +77,8 @@ def scrub(note: str) -> str:
     >>> scrub('File "/tmp/x/main.py", line 1: <object at 0x7f00deadbeef>')
     'File "main.py", line 1: <object at 0x...>'
     """
+    if "/" not in note and "0x" not in note:
+        return note
     note = _ADDRESS.sub("at 0x...", note)
     note = _FILE.sub(r'File "\1"', note)
     note = _LIBRARY.sub("", note)

@@ -56,7 +56,12 @@ class Template:
             raise BadConfig(f"the prompt template {source} must not be empty")
         self._known, self._source = known, source
         paragraphs = re.split(r"\n[ \t]*\n+", text.strip("\n"))
-        self._paragraphs = tuple(self._parse(paragraph) for paragraph in paragraphs)
+        self._paragraphs: list[tuple[tuple[str, ...], tuple[str, ...]]] = []
+        for pieces, names in map(self._parse, paragraphs):
+            if not names and self._paragraphs and not self._paragraphs[-1][1]:
+                before = self._paragraphs.pop()[0]
+                pieces = ("\n\n".join(["".join(before), "".join(pieces)]),)
+            self._paragraphs.append((pieces, names))
 
     def _parse(self, paragraph: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the pieces (texts and names by turns) and the names among them."""
@@ -84,13 +89,18 @@ class Template:
         out = []
         for pieces, names in self._paragraphs:
             if not names:
-                out.append("".join(pieces))
-            elif any(values[name] for name in names):
-                filled = [
-                    values[piece] if place % 2 and piece else piece
-                    for place, piece in enumerate(pieces)
-                ]
-                out.append("".join(filled))
+                out.append(pieces[0] if len(pieces) == 1 else "".join(pieces))
+                continue
+            for name in names:
+                if values[name]:
+                    break
+            else:
+                continue
+            filled = list(pieces)
+            for place in range(1, len(filled), 2):
+                if filled[place]:
+                    filled[place] = values[filled[place]]
+            out.append("".join(filled))
         return "\n\n".join(out)
 
     def fill_within(self, values: Mapping[str, str], max_chars: int) -> str:

@@ -1,0 +1,126 @@
+"""What the environments' tests play with: small tasks, an executor without processes."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from functools import partial
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+
+from corecode_env.core.seams import Job
+from corecode_env.core.task import CallTest, Function, Task
+from corecode_env.core.verdict import Judgement, TestResult, Verdict
+
+REFERENCE = "def solve(xs):\n    return sum(xs)\n"
+HALF_RIGHT = "def solve(xs):\n    return xs[0]\n"
+WRONG = "def solve(xs):\n    return None\n"
+BREAKS_SANDBOX = "def solve(xs):\n    break_the_sandbox()\n"
+
+
+class RuleExecutor:
+    """Judges by what a program reads like: no process, no clock.
+
+    The task's reference passes every test, `HALF_RIGHT` the public ones, anything else
+    none, and `BREAKS_SANDBOX` is the sandbox's own failure.
+    """
+
+    def __init__(self) -> None:
+        self.judged: list[tuple[str, str]] = []
+        self.closed = 0
+
+    def judge(self, task: Task, program: str) -> Judgement:
+        self.judged.append((task.id, program))
+        n_public = len(task.public_tests)
+        results = []
+        for number in range(len(task.tests)):
+            public = number < n_public
+            if "break_the_sandbox" in program:
+                verdict = Verdict.SE
+            elif program.strip() == (task.reference_program or "").strip():
+                verdict = Verdict.AC
+            elif program.strip() == HALF_RIGHT.strip() and public:
+                verdict = Verdict.AC
+            else:
+                verdict = Verdict.WA
+            note = 'got <x object at 0x7f1234567890>, File "/tmp/job/main.py"'
+            note = note if public and verdict is Verdict.WA else ""
+            # Clock readings differ from run to run, as they do in a real sandbox.
+            seconds = float(len(self.judged))
+            results.append(TestResult(verdict, public, cpu_seconds=seconds, note=note))
+        return Judgement(task.id, tuple(results), "L2")
+
+    def map(self, jobs: Iterable[Job]) -> Iterator[Judgement]:
+        return (self.judge(task, program) for task, program in jobs)
+
+    async def amap(self, jobs: Iterable[Job]) -> AsyncIterator[Judgement]:
+        for task, program in jobs:
+            yield self.judge(task, program)
+
+    def close(self) -> None:
+        self.closed += 1
+
+
+def a_task(number: int = 0, **changes: Any) -> Task:
+    fields: dict[str, Any] = {
+        "id": f"sums/{number}",
+        "statement": f"Return the sum of a list of integers. Variant {number}.",
+        "interface": Function("solve", "def solve(xs):"),
+        "public_tests": (CallTest(([1, 2],), {}, 3),),
+        "hidden_tests": (CallTest(([4, 5],), {}, 9), CallTest(([],), {}, 0)),
+        "reference_program": REFERENCE,
+        "reference_plan": "1. add up the list",
+    }
+    return Task(**(fields | changes))
+
+
+def fenced(program: str) -> str:
+    return f"```python\n{program}```\n"
+
+
+@pytest.fixture
+def executor() -> RuleExecutor:
+    return RuleExecutor()
+
+
+@pytest.fixture
+def tasks() -> list[Task]:
+    return [a_task(number) for number in range(8)]
+
+
+@pytest.fixture
+def say() -> SimpleNamespace:
+    """Programs as a Coder would hand them in, and tasks made to measure."""
+    return SimpleNamespace(
+        right=fenced(REFERENCE),
+        half=fenced(HALF_RIGHT),
+        wrong=fenced(WRONG),
+        breaks=fenced(BREAKS_SANDBOX),
+        task=a_task,
+    )
+
+
+@pytest.fixture(params=["planner_coder_v0", "solo_coder_v0"])
+def module(request: pytest.FixtureRequest) -> ModuleType:
+    from corecode_env.environments.registration import load
+
+    found: ModuleType = load(request.param)
+    return found
+
+
+@pytest.fixture
+def made(
+    module: ModuleType, executor: RuleExecutor, tasks: list[Task]
+) -> Callable[..., SimpleNamespace]:
+    """Return a module's constructors, set up with the small tasks and no processes."""
+
+    def with_options(**options: Any) -> SimpleNamespace:
+        bound = {"tasks": tasks, "executor": executor} | options
+        return SimpleNamespace(
+            env=partial(module.env, **bound),
+            raw_env=partial(module.raw_env, **bound),
+            parallel_env=partial(module.parallel_env, **bound),
+        )
+
+    return with_options
