@@ -111,7 +111,6 @@ def _read(record: Record, where: Where) -> Task:
     lift = _LIFT_DIGITS if kind in MANY_DIGITS else ""
     check = _TYPE_CHECK.format(levels=found[0], kind=found[1], ans_type=ans_type)
     told = textwrap.dedent(docstring).strip().strip('"').strip()
-    parts = [part for part in (header, docstring, *bodies[:1]) if part]
     return Task(
         id=f"p3/{name}",
         statement=_STATEMENT.format(
@@ -120,7 +119,7 @@ def _read(record: Record, where: Where) -> Task:
         interface=Function("sol", header, f"{lift}{typing}\n{sat}\n"),
         hidden_tests=(AssertTest(f"{lift}{typing}\n{sat}\n\n{check}"),),
         limits=_SLOW_LIMITS if kind in SLOW_KINDS else Limits(),
-        reference_program="\n".join(parts) + "\n" if bodies else None,
+        reference_program=f"{header}\n{bodies[0]}\n" if bodies else None,
         metadata={
             "source": "P3",
             "source_id": name,

@@ -45,7 +45,7 @@ _result = _plain({name}({call}))
 {check}"""
 # `1 == True` in Python, but a program that answers True has not counted to one.
 _EQUAL: Final = """\
-assert type(_result) is not bool or type(_expected) is bool
+assert (type(_result) is bool) == (type(_expected) is bool)
 assert _result == _expected
 """
 

@@ -69,8 +69,9 @@ FUNCTIONS: Final[Mapping[str, Described]] = MappingProxyType(
         ),
         "hanoi": Described(
             "hanoi(height, start=1, end=3)",
-            "the shortest list of moves, each as (from, to), that brings a tower of Hanoi of "
-            "this height from peg start to peg end; pegs are 1, 2 and 3",
+            "the moves, each as (from, to), by which the usual recursion brings a tower of "
+            "Hanoi of this height from peg start to peg end, over the lowest of pegs 1, 2, 3 "
+            "that is neither; start and end may be the same",
         ),
         "is_valid_parenthesization": Described(
             "is_valid_parenthesization(parens)",
