@@ -1,0 +1,155 @@
+"""Conversations: test code that talks to the program it tests.
+
+    AssertTest  ->  judge's process  <== two pipes ==>  the program's process
+
+One process for the program and one for the test, joined by two pipes; the parent holds
+neither end and only watches both. The verdict comes from the judge's report and from the
+kernel's numbers, whatever the test's own code swallowed.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from corecode_env.core.task import AssertTest, Function, Limits, Task
+from corecode_env.core.verdict import TestResult, Verdict
+from corecode_env.executor.inside.tester import Report
+from corecode_env.executor.reports import JUDGE_LIMITS, JudgeProcess, judge_slot, request_of
+from corecode_env.executor.slot import SERVE, Loop, Outcome, Process, Run, SlotDied
+from corecode_env.executor.submission import SANDBOX_FAILED, Submission
+from corecode_env.executor.verdicts import fault, one_line
+
+_HARD: Final = (Verdict.SE, Verdict.CE, Verdict.SV, Verdict.OLE, Verdict.MLE, Verdict.TLE)
+"""Faults of the program that decide whatever the test reports."""
+
+_OF_REPORT: Final = {
+    "passed": Verdict.AC,
+    "failed": Verdict.WA,
+    "raised": Verdict.RE,
+    "nocall": Verdict.NOCALL,
+    "candidate_gone": Verdict.RE,
+    "candidate_garbled": Verdict.RE,
+    "candidate_raised": Verdict.RE,
+    "test_broken": Verdict.SE,
+}
+
+
+def judge_assert(
+    submission: Submission, test: AssertTest, public: bool, cpu_seconds: float
+) -> TestResult:
+    """Judge one piece of test code against the program.
+
+    Args:
+        submission: The program.
+        test: The test.
+        public: Whether the note may hold what the program wrote.
+        cpu_seconds: Where the kernel stops the program.
+    """
+    for _ in range(2):
+        try:
+            ended = _converse(submission, test, cpu_seconds)
+        except SlotDied:
+            submission.bench.check()
+            continue
+        submission.bench.check()
+        report, heard, program, judge = ended
+        if program.ready and not program.broken and (report is not None or judge.started):
+            return _result(submission, report, heard, program, public=public)
+        if program.broken:
+            return submission.describe(program, Verdict.SE, public=public)
+    return SANDBOX_FAILED
+
+
+def _converse(
+    submission: Submission, test: AssertTest, cpu_seconds: float
+) -> tuple[Report | None, bool, Outcome, Outcome]:
+    """Run both sides; return report, whether the program spoke, and how both ended."""
+    task, loop = submission.task, Loop()
+    requests, replies = os.pipe(), os.pipe()
+    program: Process | None = None
+    judge: JudgeProcess | None = None
+    try:
+        run = Run(
+            submission.payload,
+            limits=task.limits,
+            kind=SERVE,
+            extra=(requests[0], replies[1]),
+            cpu_seconds=cpu_seconds,
+        )
+        program = submission.slot.open(run, loop)
+        judge = JudgeProcess(
+            judge_slot(submission.bench, (test.code,)),
+            loop,
+            _request(task, test),
+            ends=(requests[1], replies[0]),
+            limits=_judge_limits(task.limits),
+        )
+        # Now each end has one holder, so either side sees when the other is gone.
+        _close(requests, replies)
+        requests = replies = (-1, -1)
+        report = judge.report()
+        heard = judge.has_heard
+        judge_outcome = judge.process.outcome()
+        return report, heard, program.outcome(), judge_outcome
+    finally:
+        _close(requests, replies)
+        if judge is not None:
+            judge.close()
+        if program is not None:
+            program.close()
+
+
+def _request(task: Task, test: AssertTest) -> dict[str, object]:
+    entry = task.interface.name if isinstance(task.interface, Function) else ""
+    changes = bool(task.checker.options.get("mutates_arguments", False))
+    return request_of("run_test", (test.code, entry), {"mutates_arguments": changes})
+
+
+def _judge_limits(limits: Limits) -> Limits:
+    # The program's clocks must run out first: a judge that waits is not at fault.
+    return replace(
+        JUDGE_LIMITS,
+        cpu_seconds=max(JUDGE_LIMITS.cpu_seconds, 2 * limits.cpu_seconds),
+        wall_seconds=limits.wall_seconds + JUDGE_LIMITS.wall_seconds,
+        memory_bytes=max(JUDGE_LIMITS.memory_bytes, 2 * int(limits.memory_bytes)),
+    )
+
+
+def _close(*pipes: Sequence[int]) -> None:
+    for descriptor in (end for pipe in pipes for end in pipe if end >= 0):
+        os.close(descriptor)
+
+
+def _result(
+    submission: Submission,
+    report: Report | None,
+    heard: bool,
+    program: Outcome,
+    *,
+    public: bool,
+) -> TestResult:
+    found = fault(program, submission.task.limits)
+    verdict = _verdict(report, heard, found)
+    result = submission.describe(program, verdict, public=public)
+    if report is None or verdict is found or report.outcome == "candidate_gone":
+        return result
+    # The program was still in its loop of calls: how we ended it says nothing.
+    tell = verdict is not Verdict.AC and (public or verdict is Verdict.SE)
+    note = one_line(report.note) if tell else ""
+    return replace(result, note=note, exit=None, signal=None)
+
+
+def _verdict(report: Report | None, heard: bool, found: Verdict | None) -> Verdict:
+    if found in _HARD:
+        return found
+    if report is None:
+        # The judge died of what it was told, or (before the first word) of itself.
+        return found or (Verdict.RE if heard else Verdict.SE)
+    if report.outcome == "candidate_gone":
+        return found or Verdict.RE
+    if report.outcome == "candidate_raised" and report.note.startswith("MemoryError"):
+        return Verdict.MLE
+    return _OF_REPORT[report.outcome]

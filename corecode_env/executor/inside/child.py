@@ -1,0 +1,244 @@
+"""Child: one process for one program, from the fork to its last byte.
+
+    descriptors + limits  ->  floor, compile, run as plain `python main.py`  ->  exit
+
+Two records tell the parent how far it came, both written before the first byte of the
+candidate runs: `R` (limits are set) and then `S` (started), `C` (did not compile) or `F`
+(the sandbox itself failed). Everything after that is measured by the kernel.
+"""
+
+from __future__ import annotations
+
+import _thread
+import atexit
+import gc
+import json
+import os
+import resource
+import struct
+import sys
+import threading
+import time
+import types
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from corecode_env.core.values import from_jsonable
+from corecode_env.executor.inside.floor import ChildLimits
+
+if TYPE_CHECKING:
+    from corecode_env.executor.inside.zygote import Warm
+
+RECORD = struct.Struct("=cIIQQ")
+"""Kind, job number, pid, CPU nanoseconds so far, peak resident bytes so far."""
+PROGRAM, SERVE, JUDGE = 0, 1, 2
+"""Kinds of job: a program as `python main.py`; a program whose functions are called;
+test code, a checker or a scorer."""
+
+BROKEN = 111
+"""Exit status of a child that could not be set up; read together with its record."""
+
+
+def main(fields: tuple[Any, ...], descriptors: list[int], warm: Warm) -> NoReturn:
+    """Run one job in this process and end it; never returns."""
+    job, kind, cpu_seconds, memory_bytes, stack_bytes, file_bytes = fields
+    try:
+        os.setsid()
+        size = os.fstat(descriptors[0]).st_size
+        payload = os.pread(descriptors[0], size, 0)
+        for target in (0, 1, 2):
+            os.dup2(descriptors[target + 1], target)
+        warm.floor.enter(
+            ChildLimits(
+                cpu_seconds=cpu_seconds,
+                memory_bytes=memory_bytes,
+                file_bytes=file_bytes,
+                stack_bytes=stack_bytes,
+            )
+        )
+        extra = descriptors[4:]
+        _close_all_but([*extra, warm.records])
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+        record = RECORD.pack(b"R", job, os.getpid(), time.process_time_ns(), peak)
+        os.write(warm.records, record)
+        run = _KINDS[kind]
+        run(job, payload, extra, warm)
+    except BaseException as error:
+        _fail(job, error, warm)
+    os._exit(BROKEN)
+
+
+def _close_all_but(kept: list[int]) -> None:
+    low = 3
+    for descriptor in sorted(kept):
+        os.closerange(low, descriptor)
+        low = descriptor + 1
+    os.closerange(low, 2**31 - 1)
+
+
+def _fail(job: int, error: BaseException, warm: Warm) -> NoReturn:
+    try:
+        os.write(warm.records, RECORD.pack(b"F", job, os.getpid(), 0, 0))
+        os.write(2, f"sandbox set-up failed: {type(error).__name__}: {error}\n".encode())
+    finally:
+        os._exit(BROKEN)
+
+
+def _start(job: int, warm: Warm) -> None:
+    """Say that the candidate starts now, and give up the means to say more."""
+    os.write(warm.records, RECORD.pack(b"S", job, 0, 0, 0))
+    os.close(warm.records)
+
+
+def _compile(job: int, source: bytes, warm: Warm) -> types.CodeType:
+    try:
+        return compile(source, "main.py", "exec", dont_inherit=True)
+    except BaseException as error:
+        os.write(warm.records, RECORD.pack(b"C", job, 0, 0, 0))
+        sys.excepthook(type(error), error.with_traceback(None), None)
+        _flush()
+        os._exit(1)
+
+
+# ------------------------------------------------------------------------- programs
+def _run_program(job: int, payload: bytes, extra: list[int], warm: Warm) -> NoReturn:
+    given, source = _split(payload)
+    namespace = warm.main.__dict__
+    code = _compile(job, source, warm)
+    warm.floor.seal()
+    if given:
+        exec(compile(given, "given.py", "exec", dont_inherit=True), namespace)
+    sys.setrecursionlimit(1000 + _DEPTH)
+    _start(job, warm)
+    _end(_execute(code, namespace), namespace)
+
+
+def _serve_program(job: int, payload: bytes, extra: list[int], warm: Warm) -> NoReturn:
+    given, source = _split(payload)
+    # Imported rather than run: a program's `if __name__ == "__main__"` part, which often
+    # reads input, is no business of tests that call its functions.
+    module = warm.main
+    module.__name__ = "main"
+    sys.modules["main"] = module
+    namespace = module.__dict__
+    code = _compile(job, source, warm)
+    serve = warm.serve
+    if serve is None:
+        raise RuntimeError("this zygote judges; it serves no candidate")
+    warm.floor.seal()
+    if given:
+        exec(compile(given, "given.py", "exec", dont_inherit=True), namespace)
+    sys.setrecursionlimit(1000 + _DEPTH)
+    _start(job, warm)
+    status = _execute(code, namespace)
+    if status is None:
+        status = _execute_call(serve, extra[0], extra[1], namespace)
+    _end(status, namespace)
+
+
+def _split(payload: bytes) -> tuple[bytes, bytes]:
+    """Return the given source and the program's; the first 8 bytes hold the first's size."""
+    size = int.from_bytes(payload[:8], "little")
+    return payload[8 : 8 + size], payload[8 + size :]
+
+
+_DEPTH = 8
+"""Frames of ours below a program's first: it may recurse as deep as it could alone."""
+
+
+def _execute(code: types.CodeType, namespace: dict[str, Any]) -> int | None:
+    """Run module code; return its exit status, None if it simply came to its end."""
+    try:
+        exec(code, namespace)
+    except BaseException as error:
+        # Drop this frame: a traceback shows the program's own frames only.
+        trace = error.__traceback__
+        return _status_of(error.with_traceback(trace and trace.tb_next))
+    return None
+
+
+def _execute_call(serve: Any, *arguments: Any) -> int | None:
+    try:
+        serve(*arguments)
+    except BaseException as error:
+        return _status_of(error)
+    return None
+
+
+def _status_of(error: BaseException) -> int:
+    """Report an exception as the interpreter does; return the exit status it stands for."""
+    if isinstance(error, SystemExit):
+        if error.code is None:
+            return 0
+        if isinstance(error.code, int):
+            return error.code & 0xFF
+        try:
+            print(error.code, file=sys.stderr)
+        except BaseException:
+            return 1
+        return 1
+    try:
+        sys.excepthook(type(error), error, error.__traceback__)
+    except BaseException as second:
+        # The program's own hook failed: the interpreter falls back on the default one.
+        sys.__excepthook__(type(second), second, second.__traceback__)
+    return 130 if isinstance(error, KeyboardInterrupt) else 1
+
+
+def _end(status: int | None, namespace: dict[str, Any]) -> NoReturn:
+    """End as the interpreter does: threads, atexit, flush, globals, cycles, flush."""
+    code = status or 0
+    try:
+        if _thread._count() or len(threading._active) > 1:  # type: ignore[attr-defined]
+            threading._shutdown()  # type: ignore[attr-defined]
+        atexit._run_exitfuncs()
+    except BaseException as error:
+        code = code or _status_of(error)
+    code = _flush() or code
+    # Finalizers print, and files that were left open are flushed, in the order in which
+    # the interpreter clears a module: names with one underscore first, builtins never.
+    for private in (True, False):
+        for name in list(namespace):
+            if name != "__builtins__" and (name[:1] == "_" and name[1:2] != "_") is private:
+                try:
+                    namespace[name] = None
+                except BaseException:
+                    code = code or 1
+    gc.collect()
+    os._exit(_flush() or code)
+
+
+def _flush() -> int:
+    """Flush the program's streams and the original ones; return 120 if that failed."""
+    failed = 0
+    for stream in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__):
+        try:
+            if stream is not None and not stream.closed:
+                stream.flush()
+        except BaseException:
+            failed = 120
+    return failed
+
+
+# --------------------------------------------------------------------------- judges
+def _run_judge(job: int, payload: bytes, extra: list[int], warm: Warm) -> NoReturn:
+    request = json.loads(payload)
+    tester = warm.tester
+    if tester is None:
+        raise RuntimeError("this zygote serves candidates; it judges nothing")
+    function = getattr(tester, request["function"])
+    arguments, options = from_jsonable(request["arguments"]), request["options"]
+    report_fd, ends = extra[-1], extra[:-1]
+    if ends:
+        # White space before the report: from here on, what ends this process may be the
+        # program's doing.
+        options["on_first_reply"] = lambda: os.write(report_fd, b" ")
+    warm.floor.seal()
+    _start(job, warm)
+    report = function(*ends, *arguments, **options)
+    view = memoryview(json.dumps(report.to_json()).encode())
+    while view:
+        view = view[os.write(report_fd, view) :]
+    os._exit(0)
+
+
+_KINDS = (_run_program, _serve_program, _run_judge)
