@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import select
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -28,6 +28,20 @@ from corecode_env.executor.inside.wire import (
 ReplyKind = Literal["value", "raised", "oversized", "gone", "garbled", "timeout"]
 
 _NOTE = 300
+
+
+Wait = Callable[[Mapping[int, int], float], Mapping[int, int]]
+"""From the events wanted of descriptors, and a time (`time.monotonic`) until which to wait
+for one of them, to the events that came; empty if none did, or none will."""
+
+
+def wait_for(wanted: Mapping[int, int], until: float) -> Mapping[int, int]:
+    """Wait for descriptors and for nothing else."""
+    poll = select.poll()
+    for descriptor, events in wanted.items():
+        poll.register(descriptor, events)
+    left = until - time.monotonic()
+    return dict(poll.poll(left * 1000)) if left > 0 else {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +67,12 @@ class CallSession:
     """One conversation with one program. Owns neither descriptor."""
 
     def __init__(
-        self, requests_fd: int, replies_fd: int, *, mutates_arguments: bool = False
+        self,
+        requests_fd: int,
+        replies_fd: int,
+        *,
+        mutates_arguments: bool = False,
+        wait: Wait | None = None,
     ) -> None:
         """Take the parent's ends of the program's two pipes.
 
@@ -62,11 +81,14 @@ class CallSession:
             replies_fd: Where replies are read; becomes non-blocking.
             mutates_arguments: Whether a call that returns None is judged by what it
                 made of its first argument.
+            wait: Waits for the two pipes; the executor's also drains what the program
+                prints and watches its clocks.
         """
         self.requests_fd, self.replies_fd = requests_fd, replies_fd
         self.mutates_arguments = mutates_arguments
         self.over: CallReply | None = None
         """The reply that ended the session; every later call gets it again."""
+        self._wait = wait or wait_for
         self._codec = Codec()
         os.set_blocking(requests_fd, False)
         os.set_blocking(replies_fd, False)
@@ -129,17 +151,14 @@ class CallSession:
     ) -> bytes | CallReply:
         """Write the request and read the reply's body, whichever the pipes allow."""
         pending, received = memoryview(frame), bytearray()
-        poll = select.poll()
-        poll.register(self.replies_fd, select.POLLIN)
-        poll.register(self.requests_fd, select.POLLOUT)
+        wanted = {self.replies_fd: select.POLLIN, self.requests_fd: select.POLLOUT}
         while True:
-            left = deadline - time.monotonic()
-            if left <= 0 or not (ready := dict(poll.poll(left * 1000))):
+            if not (ready := self._wait(wanted, deadline)):
                 return CallReply("timeout", note="no reply before the deadline")
             if pending and self.requests_fd in ready:
                 pending = pending[_write_some(self.requests_fd, pending) :]
                 if not pending:
-                    poll.unregister(self.requests_fd)
+                    del wanted[self.requests_fd]
             if self.replies_fd in ready:
                 part = os.read(self.replies_fd, 2**16)
                 if not part:
