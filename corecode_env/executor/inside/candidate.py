@@ -66,6 +66,7 @@ class _Server(Codec):
             "call": self.call,
             "get": lambda request: getattr(self.objects[request["of"]], request["name"]),
             "set": self.set_attribute,
+            "refill": self.refill,
             "delete": lambda request: delattr(self.objects[request["of"]], request["name"]),
             "special": self.special,
             "isinstance": lambda request: isinstance(
@@ -140,6 +141,17 @@ class _Server(Codec):
     def set_attribute(self, request: dict[str, Any]) -> None:
         setattr(self.objects[request["of"]], request["name"], self.decode(request["value"]))
 
+    def refill(self, request: dict[str, Any]) -> None:
+        owner, name = self.objects[request["of"]], request["name"]
+        content, old = self.decode(request["value"]), getattr(owner, name)
+        if isinstance(old, list | bytearray) and isinstance(content, list | bytearray):
+            old[:] = content
+        elif isinstance(old, dict | set) and isinstance(content, dict | set):
+            old.clear()
+            old.update(content)
+        else:
+            setattr(owner, name, content)
+
     def special(self, request: dict[str, Any]) -> Any:
         operation = OPERATIONS[request["name"]]
         return operation(self.objects[request["of"]], *self.decode(request["args"]))
@@ -163,9 +175,11 @@ class _Server(Codec):
         if standard is not None:
             return standard
         base = _base_value(value)
-        if base is not _MISSING:
-            return self._encode_parts(base, depth)
-        return self.keep(value)
+        if base is _MISSING:
+            return self.keep(value)
+        encoded = self._encode_parts(base, depth)
+        is_array = type(value).__module__ == "numpy" and type(base) is list
+        return {"$numpy": [str(value.dtype), encoded]} if is_array else encoded
 
     def keep(self, value: Any) -> Any:
         """Return the number under which an object stays here."""
@@ -387,14 +401,17 @@ _BASES: tuple[tuple[type, Callable[[Any], Any]], ...] = (
 def _base_value(value: Any) -> Any:
     """Return the value of the builtin type that a value's type derives from."""
     kind = type(value)
-    if kind.__module__ == "numpy" and hasattr(value, "tolist"):
+    if _is_array(kind):
         return value.tolist()
     for base, convert in _BASES:
         if issubclass(kind, base):
             return convert(value)
-    if kind.__name__ == "array" and kind.__module__ == "array":
-        return value.tolist()
     return _MISSING
+
+
+def _is_array(kind: type) -> bool:
+    """Whether a type is a numpy scalar or array, or the standard library's array."""
+    return kind.__module__ in ("numpy", "array") and hasattr(kind, "tolist")
 
 
 def _flatten(value: Any) -> Any:

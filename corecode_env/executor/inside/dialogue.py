@@ -9,12 +9,13 @@ and latched, so that it decides the verdict even then.
 
 from __future__ import annotations
 
+import re
 import select
 import sys
 import threading
 import types
+from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterator
-from io import BytesIO, StringIO
 from typing import Any, Literal
 
 from corecode_env.core.values import NotPlain
@@ -25,8 +26,10 @@ from corecode_env.executor.inside.wire import (
     Closed,
     Codec,
     Garbled,
-    read_frame,
-    write_frame,
+    pack,
+    receive,
+    send,
+    unpack,
 )
 
 MAX_CALLBACK_DEPTH = 50
@@ -66,11 +69,21 @@ class Dialogue(Codec):
         replies_fd: int,
         *,
         mutates_arguments: bool = False,
+        numpy_arrays: bool = False,
         on_first_reply: Callable[[], None] | None = None,
     ) -> None:
-        """Take over the two pipe ends of the judge's side."""
+        """Take over the two pipe ends of the judge's side.
+
+        Args:
+            requests_fd: Where requests are written.
+            replies_fd: Where replies are read.
+            mutates_arguments: Whether arguments are changed here as the program did.
+            numpy_arrays: Whether the test knows arrays; else they arrive as lists.
+            on_first_reply: Called once, before the first reply is looked into.
+        """
         self.requests, self.replies = requests_fd, replies_fd
         self.mutates_arguments = mutates_arguments
+        self.numpy_arrays = numpy_arrays
         self.on_first_reply = on_first_reply
         self.calls = 0
         self.replied = False
@@ -80,6 +93,7 @@ class Dialogue(Codec):
         self.handles: dict[int, Handle] = {}
         self.visitors: list[Any] = []
         self.visitor_numbers: dict[int, int] = {}
+        self.lent: dict[tuple[int, str], tuple[Any, Any]] = {}
         self.callbacks = 0
         self.depth = 0
         # Test code may have threads; requests of two must not mix.
@@ -122,7 +136,22 @@ class Dialogue(Codec):
     def ask(self, op: str, **fields: Any) -> Any:
         """Send a request about an object of the program and return the answer."""
         self.calls += 1
-        return self.decode_reply(self.request({"op": op, **fields}))
+        value = self.decode_reply(self.request({"op": op, **fields}))
+        if op == "get" and type(value) in _CONTAINERS:
+            self.lent[fields["of"], fields["name"]] = value, self.encode(value)
+        return value
+
+    def give_back(self) -> None:
+        """Let the program see what the test changed in containers read from its objects.
+
+        `stack.items.append(1)` in a test changes a copy; before the program runs again
+        its own list gets the same content.
+        """
+        for (number, name), (value, before) in list(self.lent.items()):
+            encoded = self.encode(value)
+            if encoded != before:
+                self.lent[number, name] = value, encoded
+                self.exchange({"op": "refill", "of": number, "name": name, "value": encoded})
 
     def advance(self, number: int) -> Any:
         """Return the next item of an iterator of the program.
@@ -143,28 +172,42 @@ class Dialogue(Codec):
         Raises:
             CandidateFault: If the conversation is broken, now or earlier.
         """
+        with self.lock:
+            self.give_back()
+            return self.exchange(message)
+
+    def exchange(self, message: dict[str, Any]) -> dict[str, Any]:
+        """Send one request and serve callbacks until its reply is there."""
         if self.fault is not None:
             raise self.fault
-        with self.lock:
-            try:
-                self.expect_silence()
-                write_frame(self.requests, message)
-                while True:
-                    reply = read_frame(self.replies)
-                    if not self.replied:
-                        self.replied = True
-                        if self.on_first_reply is not None:
-                            self.on_first_reply()
-                    if type(reply) is not dict:
-                        raise Garbled("a reply must be an object")
-                    if "callback" not in reply:
-                        break
-                    write_frame(self.requests, self.serve(reply))
-            except Closed as error:
-                raise self.latch("gone", str(error)) from error
-            except Garbled as error:
-                raise self.latch("garbled", str(error)) from error
+        try:
+            frame = pack(message)
+        except Garbled as error:  # what the test passes is the test's own doing
+            raise ValueError(str(error)) from error
+        try:
+            self.expect_silence()
+            send(self.requests, frame)
+            while True:
+                body = receive(self.replies)
+                self.note_reply()
+                reply = unpack(body)
+                if type(reply) is not dict:
+                    raise Garbled("a reply must be an object")
+                if "callback" not in reply:
+                    break
+                send(self.requests, pack(self.serve(reply)))
+        except Closed as error:
+            raise self.latch("gone", str(error)) from error
+        except Garbled as error:
+            raise self.latch("garbled", str(error)) from error
         return reply
+
+    def note_reply(self) -> None:
+        """Say that the program has answered, before looking at what it answered."""
+        if not self.replied:
+            self.replied = True
+            if self.on_first_reply is not None:
+                self.on_first_reply()
 
     def expect_silence(self) -> None:
         """Refuse what the program wrote without being asked."""
@@ -270,10 +313,10 @@ class Dialogue(Codec):
             self.visitors.append(value)
         if isinstance(value, types.FunctionType | types.MethodType):
             kind = "function"
-        elif hasattr(type(value), "__next__"):
-            kind = "iterator"
+        elif callable(value):
+            kind = "callable"
         else:
-            kind = "callable" if callable(value) else "object"
+            kind = "iterator" if hasattr(type(value), "__next__") else "object"
         return [number, kind, str(getattr(value, "__name__", "function"))]
 
     def decode_other(self, tag: str, content: Any) -> Any:
@@ -291,11 +334,21 @@ class Dialogue(Codec):
             return self.raiser.resolve(reference, classes)
         if tag == "$visitor":
             return self.visitor(content)
+        if tag == "$numpy":
+            kind, items = content
+            items = self.decode(items)
+            if not self.numpy_arrays or not _NUMERIC.fullmatch(kind):
+                return items
+            return sys.modules["numpy"].array(items, dtype=kind)
         raise NotPlain(f"unknown tag {tag!r}")
 
 
 # Values of the test's own subclasses of these travel by their base value.
 _BASES: tuple[Any, ...] = (int, float, str, bytes, list, tuple, dict, set, frozenset)
+
+
+_CONTAINERS = (list, dict, set, bytearray, deque, OrderedDict, defaultdict, Counter)
+_NUMERIC = re.compile(r"bool|u?int\d{1,2}|float\d{2,3}|complex\d{2,3}|[<>]U\d{1,4}")
 
 
 def _copy_back(argument: Any, after: Any) -> None:
@@ -365,4 +418,10 @@ def _perform(
 
 def _is_open(target: Any) -> bool:
     kind = type(target)
-    return kind.__module__ == TEST_MODULE or kind in (StringIO, BytesIO)
+    return kind.__module__ == TEST_MODULE or (kind.__module__, kind.__name__) in _OPEN
+
+
+# Data objects of the standard library that lead nowhere but into themselves.
+_OPEN = frozenset(
+    {("_io", "BytesIO"), ("_io", "StringIO"), ("xml.etree.ElementTree", "Element")}
+)

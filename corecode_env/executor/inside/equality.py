@@ -44,8 +44,9 @@ def values_differ(encoded: Any, expected: Any, options: Mapping[str, Any]) -> st
         options: `abs`, `rel` (tolerances where a float is expected), `nan_equal`,
             `as_set`, `unordered` (the outermost list or set), `not_none` (the expected
             bool says whether the result is something), `json_keys` (dict keys are
-            compared as JSON writes them). `shape` may be given: values are compared item by item, so a
-            list never equals one of another length, nor an empty one a full one.
+            compared as JSON writes them). `shape` may be given: values are compared item
+            by item, so a list never equals one of another length, nor an empty one a
+            full one.
     """
     comparer = _Comparer(options)
     wanted = to_jsonable(expected)

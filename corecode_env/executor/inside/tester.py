@@ -124,6 +124,7 @@ def run_test(
         requests_fd,
         replies_fd,
         mutates_arguments=mutates_arguments,
+        numpy_arrays="numpy" in source,
         on_first_reply=on_first_reply,
     )
     namespace: dict[str, Any] = {

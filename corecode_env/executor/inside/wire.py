@@ -51,8 +51,16 @@ def write_frame(fd: int, message: object) -> None:
         Closed: If nobody reads the pipe any more.
         Garbled: If the message is longer than `MAX_FRAME`.
     """
-    data = pack(message)
-    view = memoryview(data)
+    send(fd, pack(message))
+
+
+def send(fd: int, frame: bytes) -> None:
+    """Write a whole frame, blocking until the pipe took all of it.
+
+    Raises:
+        Closed: If nobody reads the pipe any more.
+    """
+    view = memoryview(frame)
     while view:
         try:
             view = view[_write(fd, view) :]
@@ -79,10 +87,20 @@ def read_frame(fd: int) -> Any:
         Closed: At the end of the file, also in the middle of a frame.
         Garbled: If the length is over `MAX_FRAME` or the bytes are not JSON.
     """
+    return unpack(receive(fd))
+
+
+def receive(fd: int) -> bytes:
+    """Read the body of one frame, blocking until it is there.
+
+    Raises:
+        Closed: At the end of the file, also in the middle of a frame.
+        Garbled: If the length is over `MAX_FRAME`.
+    """
     (length,) = HEADER.unpack(_read_exactly(fd, HEADER.size))
     if length > MAX_FRAME:
         raise Garbled(f"a message must be at most {MAX_FRAME} bytes, got {length}")
-    return unpack(_read_exactly(fd, length))
+    return _read_exactly(fd, length)
 
 
 def _read_exactly(fd: int, length: int) -> bytes:
