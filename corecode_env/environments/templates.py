@@ -36,6 +36,7 @@ not see it; such a role gets the public tests as `examples`."""
 # What a prompt may give up, in this order of preference, when it is too long.
 _SHORTENABLE: Final = ("feedback", "program", "plan", "examples", "problem")
 _CUT_MARK: Final = "\n[...]"
+_KEPT_AT_THE_END: Final = 200
 
 
 class Template:
@@ -121,7 +122,10 @@ class Template:
                 text = self.fill(shorter)
                 if len(text) <= max_chars:
                     return text
-        return text[:max_chars]
+        # The template alone is too long: its end still matters more than its middle.
+        tail = min(_KEPT_AT_THE_END, max_chars // 2)
+        head = max_chars - tail - len(_CUT_MARK)
+        return text[:head] + _CUT_MARK + text[len(text) - tail :]
 
 
 @cache

@@ -1,0 +1,168 @@
+"""Nothing of a hidden test reaches a policy.
+
+Hidden tests carry canary values. They are looked for in everything that agents are handed,
+in every mode, for programs of every quality, through to the end of the episode.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from corecode_env.core.task import (
+    AssertTest,
+    CallTest,
+    Checker,
+    Function,
+    ScoreTest,
+    Stdio,
+    StdioTest,
+    Task,
+)
+from corecode_env.core.verdict import Judgement, TestResult, Verdict
+from corecode_env.environments import planner_coder_v0, solo_coder_v0
+
+CANARIES = ("canary-bird", "70707", "canary_output", "canaryscore")
+
+HIDDEN: dict[str, dict[str, Any]] = {
+    "call": {
+        "interface": Function("solve", "def solve(xs):"),
+        "hidden_tests": (CallTest(([70707], "canary-bird"), {}, "canary_output"),),
+        "public_tests": (CallTest(([1],), {}, 1),),
+    },
+    "stdio": {
+        "interface": Stdio(),
+        "hidden_tests": (StdioTest("canary-bird 70707\n", "canary_output\n"),),
+        "public_tests": (StdioTest("1\n", "1\n"),),
+    },
+    "assert": {
+        "interface": Function("solve"),
+        "hidden_tests": (AssertTest("assert solve(70707) == 'canary_output'"),),
+        "public_tests": (AssertTest("assert solve(1) == 1"),),
+    },
+    "score": {
+        "kind": "optimize",
+        "interface": Stdio(),
+        "hidden_tests": (ScoreTest("canary-bird", "canaryscore", 70707.0),),
+        "public_tests": (ScoreTest("small", "first"),),
+        "checker": Checker("source", source="# 70707\ndef score(instance, output): return 1"),
+    },
+    "no public test": {
+        "interface": Function("solve", "def solve(xs):"),
+        "hidden_tests": (CallTest((70707, "canary-bird"), {}, "canary_output"),),
+        "public_tests": (),
+    },
+}
+
+
+class TalkativeExecutor:
+    """Writes the canaries into whatever a hidden test's result can hold."""
+
+    def __init__(self, public: Verdict, hidden: Verdict) -> None:
+        self.public, self.hidden = public, hidden
+
+    def judge(self, task: Task, program: str) -> Judgement:
+        n_public = len(task.public_tests)
+        results = [
+            TestResult(
+                self.public if number < n_public else self.hidden,
+                public=number < n_public,
+                note="" if number < n_public else " ".join(CANARIES),
+                flags=() if number < n_public else CANARIES,
+            )
+            for number in range(len(task.tests))
+        ]
+        return Judgement(task.id, tuple(results))
+
+    def map(self, jobs: Any) -> Any:
+        raise NotImplementedError
+
+    def amap(self, jobs: Any) -> Any:
+        raise NotImplementedError
+
+    def close(self) -> None:
+        pass
+
+
+def handed_out(env: Any) -> Iterator[str]:
+    """Yield all that agents are handed at this moment."""
+    for agent in env.possible_agents:
+        yield repr(env.observe(agent))
+        yield repr(env.messages(agent))
+        request = env.request(agent)
+        yield repr((request.observation, request.messages, request))
+    yield repr(env.infos)
+    yield repr(env.state())
+
+
+@pytest.mark.parametrize("form", HIDDEN)
+@pytest.mark.parametrize("hidden", [Verdict.WA, Verdict.AC, Verdict.RE, Verdict.SE])
+@pytest.mark.parametrize("public", [Verdict.WA, Verdict.AC, Verdict.CE])
+def test_no_canary_gets_out(
+    form: str, public: Verdict, hidden: Verdict, say: SimpleNamespace
+) -> None:
+    task = say.task(reference_program=None, reference_plan=None, **HIDDEN[form])
+    modes = itertools.product(
+        ("none", "verdict", "public"), ("public", "all"), ("both", "plan", "solo")
+    )
+    for feedback, stop, sees in modes:
+        options: Any = {
+            "tasks": [task],
+            "executor": TalkativeExecutor(public, hidden),
+            "feedback": feedback,
+            "stop": stop,
+            "max_cycles": 2,
+        }
+        if sees == "solo":
+            env: Any = solo_coder_v0.raw_env(**options)
+        else:
+            env = planner_coder_v0.raw_env(coder_sees=sees, **options)
+        env.reset(seed=0)
+        texts = [*handed_out(env)]
+        while env.agents:
+            done = (
+                env.terminations[env.agent_selection] or env.truncations[env.agent_selection]
+            )
+            env.step(None if done else "something")
+            if env.agents == env.possible_agents:
+                texts += handed_out(env)
+        assert len(texts) > 8
+        for canary, text in itertools.product(CANARIES, texts):
+            assert canary not in text
+
+
+def test_the_canaries_would_be_seen(say: SimpleNamespace) -> None:
+    """The same values in public tests do reach agents: the search above can find them."""
+    fields = {**HIDDEN["call"], "public_tests": HIDDEN["call"]["hidden_tests"]}
+    env = planner_coder_v0.raw_env(
+        tasks=[say.task(**fields)],
+        executor=TalkativeExecutor(Verdict.WA, Verdict.WA),
+        coder_sees="plan",
+        max_cycles=2,
+    )
+    env.reset(seed=0)
+    assert "canary-bird" in "".join(handed_out(env))
+
+
+@pytest.mark.parametrize("hidden", [Verdict.AC, Verdict.WA])
+def test_a_hidden_verdict_changes_nothing_that_is_observed(
+    hidden: Verdict, say: SimpleNamespace
+) -> None:
+    """With the default stop rule an agent cannot tell how the hidden tests went."""
+
+    def observed(verdict: Verdict) -> list[str]:
+        env = planner_coder_v0.raw_env(
+            tasks=[say.task()],
+            executor=TalkativeExecutor(Verdict.WA, verdict),
+            max_cycles=2,
+        )
+        env.reset(seed=0)
+        for turn in ("p", "x"):
+            env.step(turn)
+        return [repr(env.observe(agent)) for agent in env.agents] + [repr(env.state())]
+
+    assert observed(hidden) == observed(Verdict.RE)
