@@ -143,4 +143,5 @@ QUIXBUGS = Format(
     description="QuixBugs: name, and lines of [arguments, expected result]",
     matches=lambda record: {"name", "lines"} <= record.keys(),
     read=_read,
+    lines=read_quixbugs,
 )
