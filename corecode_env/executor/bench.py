@@ -118,7 +118,7 @@ class Bench:
         """Return the slot of a role (`candidate`, `judge`) and kind of warm process."""
         key = (role, kind)
         if key not in self._slots:
-            self._slots[key] = Slot(self._settings(role, kind))
+            self._slots[key] = Slot(self._settings(role, kind), self._interrupted)
         return self._slots[key]
 
     def run(self, slot: Slot, run: Run) -> Outcome | None:

@@ -79,9 +79,12 @@ def _converse(
             extra=(requests[0], replies[1]),
             cpu_seconds=cpu_seconds,
         )
+        # Both warm processes come first: the program's clock must not run while one starts.
+        slot = judge_slot(submission.bench, (test.code,))
+        slot.start()
         program = submission.slot.open(run, loop)
         judge = JudgeProcess(
-            judge_slot(submission.bench, (test.code,)),
+            slot,
             loop,
             _request(task, test),
             ends=(requests[1], replies[0]),

@@ -144,13 +144,7 @@ class LocalExecutor:
     def _batch(
         self, jobs: Iterable[Job], deadline: float | None, *, ordered: bool
     ) -> Iterator[tuple[int, Judgement]]:
-        batch = self._new_batch(jobs, deadline, ordered=ordered)
-        batch.start()
-        try:
-            while (item := batch.next()) is not None:
-                yield item
-        finally:
-            batch.close()
+        return _read(self._new_batch(jobs, deadline, ordered=ordered))
 
     def _new_batch(
         self, jobs: Iterable[Job], deadline: float | None, *, ordered: bool
@@ -282,6 +276,15 @@ def _refuse_other_systems(min_isolation: str) -> None:
         )
 
 
+def _read(batch: Batch) -> Iterator[Item]:
+    batch.start()
+    try:
+        while (item := batch.next()) is not None:
+            yield item
+    finally:
+        batch.close()
+
+
 async def _next_of(batch: Batch, loop: asyncio.AbstractEventLoop) -> Item | None:
     future: asyncio.Future[Item | None] = loop.create_future()
 
@@ -319,6 +322,8 @@ _LIVING: weakref.WeakSet[LocalExecutor] = weakref.WeakSet()
 
 
 def _after_fork_in_child() -> None:
+    global _measuring
+    _measuring = threading.Lock()  # a thread that is not here may have held it
     for executor in list(_LIVING):
         executor._after_fork()
 

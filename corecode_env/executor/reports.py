@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -23,6 +24,7 @@ JUDGE_LIMITS: Final = Limits(
     cpu_seconds=20.0, wall_seconds=60.0, memory_bytes=2**30, output_bytes=2**16
 )
 """What test code, a checker or a scorer may use: plenty, since it is the task's."""
+_LOOK_SECONDS: Final = 1.0
 
 
 class JudgeProcess:
@@ -80,7 +82,11 @@ class JudgeProcess:
     def report(self) -> Report | None:
         """Wait for the report; None if the process ended without one."""
         while not self._complete:
-            self._loop.step(float("inf"))
+            ended = self.process.finished
+            self._loop.step(time.monotonic() + _LOOK_SECONDS * (not ended))
+            if ended:
+                # All that it wrote has been seen; whoever still holds the pipe is not it.
+                break
         try:
             record = json.loads(self._text)
         except ValueError:

@@ -14,6 +14,7 @@ import fcntl
 import os
 import select
 import socket
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -89,7 +90,8 @@ class Outcome:
         wall_seconds: Time from handing it over to its end.
         peak_bytes: Peak memory above the bare interpreter's.
         overflow: It wrote more than the output limit.
-        killed_by: Why we killed it: `wall`, `cpu`, `output`, `done`, or empty.
+        killed_by: Why we killed it: `wall`, `cpu`, `output`, `done`, `cancel`,
+            or empty.
     """
 
     ready: bool
@@ -202,23 +204,32 @@ class Process:
             int(limits.memory_bytes),
             FILE_BYTES,
         )
-        given = _stdin(run.stdin)
-        out_read, out_write = os.pipe()
-        err_read, err_write = os.pipe()
-        handed = array.array("i", (run.payload, given, out_write, err_write, *run.extra))
+        handed = [_stdin(run.stdin)]
+        kept: list[int] = []
         try:
-            self._zygote.socket.sendmsg(
-                [message], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, handed)]
-            )
-        except OSError as error:
-            os.close(out_read)
-            os.close(err_read)
-            raise self._slot.died() from error
+            for _ in range(2):
+                reading, writing = os.pipe()
+                kept.append(reading)
+                handed.append(writing)
+            descriptors = array.array("i", (run.payload, *handed, *run.extra))
+            ancillary = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, descriptors)]
+            self._send(message, ancillary)
+        except BaseException:
+            for descriptor in kept:
+                os.close(descriptor)
+            raise
         finally:
-            os.close(out_write)
-            os.close(err_write)
-            os.close(given)
-        return out_read, err_read
+            for descriptor in handed:
+                os.close(descriptor)
+        return kept[0], kept[1]
+
+    def _send(
+        self, message: bytes, ancillary: list[tuple[int, int, array.array[int]]]
+    ) -> None:
+        try:
+            self._zygote.socket.sendmsg([message], ancillary)
+        except OSError as error:
+            raise self._slot.died() from error
 
     # ------------------------------------------------------------------- events
     def _on_word(self, events: int) -> None:
@@ -403,9 +414,17 @@ class Slot:
     Not safe for several threads at once: one worker owns it.
     """
 
-    def __init__(self, settings: ZygoteSettings) -> None:
-        """Take the settings of its zygotes; starts nothing."""
+    def __init__(
+        self, settings: ZygoteSettings, interrupted: threading.Event | None = None
+    ) -> None:
+        """Take the settings of its zygotes; starts nothing.
+
+        Args:
+            settings: What its zygotes are made with.
+            interrupted: While it is set, every process is killed at once.
+        """
         self.settings = settings
+        self._interrupted = interrupted
         self.zygote: Zygote | None = None
         self._jobs = 0
 
@@ -427,7 +446,11 @@ class Slot:
         """
         zygote = self.start()
         self._jobs = (self._jobs + 1) & 0xFFFFFFFF
-        return Process(self, zygote, self._jobs, run, loop)
+        process = Process(self, zygote, self._jobs, run, loop)
+        # After the job was sent: whoever interrupts sets the event first, then kills.
+        if self._interrupted is not None and self._interrupted.is_set():
+            process.kill("cancel")
+        return process
 
     def run(self, run: Run) -> Outcome:
         """Run one process to its end.

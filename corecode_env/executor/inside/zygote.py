@@ -124,9 +124,7 @@ def _role(role: str) -> tuple[Serve | None, types.ModuleType | None]:
         from corecode_env.executor.inside import candidate
 
         return candidate.serve, None
-    from corecode_env.executor.inside import tester
-
-    return None, tester
+    return None, importlib.import_module("corecode_env.executor.inside.tester")
 
 
 def _standard_streams() -> tuple[io.TextIOWrapper, io.TextIOWrapper, io.TextIOWrapper]:
