@@ -87,7 +87,8 @@ def _parse_int(digits: str) -> int:
     if digits[0] == "-":
         return -_parse_int(digits[1:])
     low = len(digits) // 2
-    return _parse_int(digits[:-low]) * 10**low + _parse_int(digits[-low:])
+    high: int = _parse_int(digits[:-low]) * 10**low
+    return high + _parse_int(digits[-low:])
 
 
 _DECODER: Final = json.JSONDecoder(parse_int=_parse_int)

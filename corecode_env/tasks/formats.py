@@ -10,8 +10,9 @@ and runs no program.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Final
 
 from corecode_env.core.errors import BadRecord
@@ -151,6 +152,8 @@ class Format:
     """Whether a record has this schema, by the names of its fields."""
     read: Callable[[Record, Where], Task]
     """Build the task; raises BadRecord where a field has another form."""
+    lines: Callable[[Path], Iterator[tuple[int, dict[str, Any] | BadRecord]]] | None = None
+    """Reads the records where files of this format are not one record a line."""
 
 
 FORMATS: Final[Registry[Format]] = Registry("a task format")
