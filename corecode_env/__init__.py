@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from corecode_env.environments.team import Role, Team
     from corecode_env.executor import LocalExecutor
     from corecode_env.rewards import Rewards, Term
-    from corecode_env.rollout import play
+    from corecode_env.rollout.play import play
     from corecode_env.tasks import TaskSampler, TaskSet, load_tasks
 
 __all__ = [
@@ -123,7 +123,7 @@ _HOMES = {
     "environments.team": ("Role", "Team"),
     "executor": ("LocalExecutor",),
     "rewards": ("Rewards", "Term"),
-    "rollout": ("play",),
+    "rollout.play": ("play",),
     "tasks": ("TaskSampler", "TaskSet", "load_tasks"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

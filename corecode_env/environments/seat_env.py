@@ -5,13 +5,14 @@ action  ->  SeatEnv  ->  AEC environment  <->  partners
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, cast
 
 import gymnasium
 from pettingzoo.utils.env import AECEnv
 
+from corecode_env.core.calling import ObservationFunction, as_agent
 from corecode_env.core.errors import BadConfig, EpisodeError
 from corecode_env.core.registry import unknown_name
 from corecode_env.core.seams import Agent
@@ -19,7 +20,7 @@ from corecode_env.core.task import Task
 from corecode_env.environments.engine import TeamEnv
 from corecode_env.environments.registration import load
 
-Partner = Agent | Callable[[Mapping[str, Any]], str]
+Partner = Agent | ObservationFunction
 """An agent, or a function from an observation to a text."""
 
 
@@ -49,7 +50,8 @@ class SeatEnv(gymnasium.Env[dict[str, Any], str]):
 
         Raises:
             UnknownName: If the seat or a partner's is not in the team.
-            BadConfig: If the seat is left open, or given to a partner as well.
+            BadConfig: If the seat is left open, or given to a partner as well, or a
+                partner is no agent.
         """
         agents = list(env.possible_agents)
         if seat is None:
@@ -61,7 +63,7 @@ class SeatEnv(gymnasium.Env[dict[str, Any], str]):
             seat = agents[0]
         if seat not in agents:
             raise unknown_name("a seat of this team", seat, agents)
-        for agent, partner in (partners or {}).items():
+        for agent in partners or {}:
             if agent not in agents:
                 raise unknown_name("a seat of this team", agent, agents)
             if agent == seat:
@@ -69,14 +71,11 @@ class SeatEnv(gymnasium.Env[dict[str, Any], str]):
                     f"partners must not play the seat itself, got one for {seat!r}; leave "
                     "it out"
                 )
-            if not callable(partner) and not isinstance(partner, Agent):
-                raise BadConfig(
-                    f"the partner of {agent!r} must be an agent or a function from an "
-                    f"observation to a text, got {partner!r}"
-                )
         self.team_env = env
         self.seat = seat
-        self.partners: dict[str, Partner] = dict(partners or {})
+        self.partners: dict[str, Agent] = {
+            agent: as_agent(partner) for agent, partner in (partners or {}).items()
+        }
         self.observation_space = env.observation_space(seat)
         self.action_space = cast("gymnasium.Space[str]", env.action_space(seat))
         self.metadata = {**env.metadata}
@@ -160,8 +159,6 @@ class SeatEnv(gymnasium.Env[dict[str, Any], str]):
             return reference_answer(self.engine.task, self.engine.role_of(agent).acts)
         # From the top of the stack: wrappers may have changed what agents see.
         observation = self.team_env.observe(agent) or {}
-        if not isinstance(partner, Agent):
-            return partner(observation)
         request = replace(self.engine.request(agent), observation=observation)
         reply = partner.act([request])[0]
         return reply if isinstance(reply, str) else reply.text

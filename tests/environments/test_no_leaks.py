@@ -120,7 +120,8 @@ def test_no_canary_gets_out(
         if sees == "solo":
             env: Any = solo_coder_v0.raw_env(**options)
         else:
-            env = planner_coder_v0.raw_env(coder_sees=sees, **options)
+            options["coder_sees"] = sees
+            env = planner_coder_v0.raw_env(**options)
         env.reset(seed=0)
         texts = [*handed_out(env)]
         while env.agents:

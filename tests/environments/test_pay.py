@@ -45,10 +45,10 @@ REWARDS = Rewards(
 
 
 def team_env(agents: int, tasks: list[Task], executor: Any, **options: Any) -> TeamEnv:
-    options = {"rewards": REWARDS, "max_cycles": 3} | options
+    settings: dict[str, Any] = {"rewards": REWARDS, "max_cycles": 3} | options
     if agents == 2:
-        return planner_coder_v0.raw_env(tasks=tasks, executor=executor, **options)
-    return TeamEnv(THREE, tasks=tasks, executor=executor, **options)
+        return planner_coder_v0.raw_env(tasks=tasks, executor=executor, **settings)
+    return TeamEnv(THREE, tasks=tasks, executor=executor, **settings)
 
 
 @pytest.mark.parametrize("agents", [2, 3])
