@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 import time
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ import numpy as np
 from corecode_env import make
 from corecode_env.core.task import CallTest, Function, Task
 from corecode_env.core.verdict import Judgement, TestResult, Verdict
+from corecode_env.executor.testing import InstantExecutor
 
 AIM = 3.0
 """Times the cost of `rps_v2` that is aimed at."""
@@ -40,35 +41,16 @@ ANSWERS = {
 }
 
 
-class ConstantExecutor:
-    """Says the same of every program, at once."""
-
-    def __init__(self) -> None:
-        """Prepare the one judgement: wrong on every test, so that all rounds are played."""
-        wrong = [TestResult(Verdict.WA, public=i < 2, note="got 7") for i in range(14)]
-        self.judgement = Judgement(TASK.id, tuple(wrong))
-
-    def judge(self, task: Task, program: str) -> Judgement:
-        """Return it."""
-        return self.judgement
-
-    def map(self, jobs: Iterable[Any]) -> Any:
-        """Return it for each job."""
-        return (self.judgement for _ in jobs)
-
-    def amap(self, jobs: Iterable[Any]) -> Any:
-        """Refuse: environments judge one program at a time."""
-        raise NotImplementedError("this benchmark judges one program at a time")
-
-    def close(self) -> None:
-        """Hold nothing."""
+WRONG = Judgement(
+    TASK.id, tuple(TestResult(Verdict.WA, public=n < 2, note="got 7") for n in range(14))
+)
+"""Said of every program, so that all rounds are played."""
 
 
 def ours() -> Any:
     """Make the environment that is measured."""
-    return make(
-        "planner_coder_v0", tasks=[TASK], executor=ConstantExecutor(), max_cycles=CYCLES
-    )
+    executor = InstantExecutor(lambda task, program: WRONG)
+    return make("planner_coder_v0", tasks=[TASK], executor=executor, max_cycles=CYCLES)
 
 
 def rps() -> Any:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+import itertools
+from collections.abc import Callable
 from functools import partial
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
 
-from corecode_env.core.seams import Job
 from corecode_env.core.task import CallTest, Function, Task
 from corecode_env.core.verdict import Judgement, TestResult, Verdict
+from corecode_env.executor.testing import InstantExecutor
 
 REFERENCE = "def solve(xs):\n    return sum(xs)\n"
 HALF_RIGHT = "def solve(xs):\n    return xs[0]\n"
@@ -19,19 +20,15 @@ WRONG = "def solve(xs):\n    return None\n"
 BREAKS_SANDBOX = "def solve(xs):\n    break_the_sandbox()\n"
 
 
-class RuleExecutor:
-    """Judges by what a program reads like: no process, no clock.
+def rule() -> Callable[[Task, str], Judgement]:
+    """Return a rule that judges by what a program reads like.
 
     The task's reference passes every test, `HALF_RIGHT` the public ones, anything else
     none, and `BREAKS_SANDBOX` is the sandbox's own failure.
     """
+    clock = itertools.count()
 
-    def __init__(self) -> None:
-        self.judged: list[tuple[str, str]] = []
-        self.closed = 0
-
-    def judge(self, task: Task, program: str) -> Judgement:
-        self.judged.append((task.id, program))
+    def judge(task: Task, program: str) -> Judgement:
         n_public = len(task.public_tests)
         results = []
         for number in range(len(task.tests)):
@@ -47,19 +44,12 @@ class RuleExecutor:
             note = 'got <x object at 0x7f1234567890>, File "/tmp/job/main.py"'
             note = note if public and verdict is Verdict.WA else ""
             # Clock readings differ from run to run, as they do in a real sandbox.
-            seconds = float(len(self.judged))
-            results.append(TestResult(verdict, public, cpu_seconds=seconds, note=note))
+            results.append(
+                TestResult(verdict, public, cpu_seconds=float(next(clock)), note=note)
+            )
         return Judgement(task.id, tuple(results), "L2")
 
-    def map(self, jobs: Iterable[Job]) -> Iterator[Judgement]:
-        return (self.judge(task, program) for task, program in jobs)
-
-    async def amap(self, jobs: Iterable[Job]) -> AsyncIterator[Judgement]:
-        for task, program in jobs:
-            yield self.judge(task, program)
-
-    def close(self) -> None:
-        self.closed += 1
+    return judge
 
 
 def a_task(number: int = 0, **changes: Any) -> Task:
@@ -80,8 +70,8 @@ def fenced(program: str) -> str:
 
 
 @pytest.fixture
-def executor() -> RuleExecutor:
-    return RuleExecutor()
+def executor() -> InstantExecutor:
+    return InstantExecutor(rule())
 
 
 @pytest.fixture
@@ -111,7 +101,7 @@ def module(request: pytest.FixtureRequest) -> ModuleType:
 
 @pytest.fixture
 def made(
-    module: ModuleType, executor: RuleExecutor, tasks: list[Task]
+    module: ModuleType, executor: InstantExecutor, tasks: list[Task]
 ) -> Callable[..., SimpleNamespace]:
     """Return a module's constructors, set up with the small tasks and no processes."""
 

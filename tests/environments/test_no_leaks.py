@@ -25,6 +25,7 @@ from corecode_env.core.task import (
 )
 from corecode_env.core.verdict import Judgement, TestResult, Verdict
 from corecode_env.environments import planner_coder_v0, solo_coder_v0
+from corecode_env.executor.testing import InstantExecutor
 
 CANARIES = ("canary-bird", "70707", "canary_output", "canaryscore")
 
@@ -59,33 +60,16 @@ HIDDEN: dict[str, dict[str, Any]] = {
 }
 
 
-class TalkativeExecutor:
-    """Writes the canaries into whatever a hidden test's result can hold."""
+def talkative(public: Verdict, hidden: Verdict) -> InstantExecutor:
+    """Return an executor that writes the canaries wherever a hidden result has room."""
 
-    def __init__(self, public: Verdict, hidden: Verdict) -> None:
-        self.public, self.hidden = public, hidden
-
-    def judge(self, task: Task, program: str) -> Judgement:
+    def judge(task: Task, program: str) -> Judgement:
         n_public = len(task.public_tests)
-        results = [
-            TestResult(
-                self.public if number < n_public else self.hidden,
-                public=number < n_public,
-                note="" if number < n_public else " ".join(CANARIES),
-                flags=() if number < n_public else CANARIES,
-            )
-            for number in range(len(task.tests))
-        ]
-        return Judgement(task.id, tuple(results))
+        shown = [TestResult(public, public=True)] * n_public
+        kept = TestResult(hidden, note=" ".join(CANARIES), flags=CANARIES)
+        return Judgement(task.id, (*shown, *[kept] * len(task.hidden_tests)))
 
-    def map(self, jobs: Any) -> Any:
-        raise NotImplementedError
-
-    def amap(self, jobs: Any) -> Any:
-        raise NotImplementedError
-
-    def close(self) -> None:
-        pass
+    return InstantExecutor(judge)
 
 
 def handed_out(env: Any) -> Iterator[str]:
@@ -112,7 +96,7 @@ def test_no_canary_gets_out(
     for feedback, stop, sees in modes:
         options: Any = {
             "tasks": [task],
-            "executor": TalkativeExecutor(public, hidden),
+            "executor": talkative(public, hidden),
             "feedback": feedback,
             "stop": stop,
             "max_cycles": 2,
@@ -141,7 +125,7 @@ def test_the_canaries_would_be_seen(say: SimpleNamespace) -> None:
     fields = {**HIDDEN["call"], "public_tests": HIDDEN["call"]["hidden_tests"]}
     env = planner_coder_v0.raw_env(
         tasks=[say.task(**fields)],
-        executor=TalkativeExecutor(Verdict.WA, Verdict.WA),
+        executor=talkative(Verdict.WA, Verdict.WA),
         coder_sees="plan",
         max_cycles=2,
     )
@@ -158,7 +142,7 @@ def test_a_hidden_verdict_changes_nothing_that_is_observed(
     def observed(verdict: Verdict) -> list[str]:
         env = planner_coder_v0.raw_env(
             tasks=[say.task()],
-            executor=TalkativeExecutor(Verdict.WA, verdict),
+            executor=talkative(Verdict.WA, verdict),
             max_cycles=2,
         )
         env.reset(seed=0)

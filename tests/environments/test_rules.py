@@ -236,7 +236,7 @@ def test_the_program_is_taken_out_of_the_action(
     action: str, program: str, play: Play, executor: Any
 ) -> None:
     env = play("p", action)
-    assert executor.judged[-1][1] == program
+    assert executor.jobs[-1][1] == program
     assert env.episode.turns[-1].submission is not None
     assert env.episode.turns[-1].submission.program == program
 
