@@ -59,6 +59,6 @@ print(before == state())
 
 
 def test_the_command_line_loads_no_heavy_library_before_it_must() -> None:
-    source = "import corecode_env.cli, json, sys; print(json.dumps([*sys.modules]))"
+    source = "import corecode_env.cli.app, json, sys; print(json.dumps([*sys.modules]))"
     heavy = set(HEAVY) - {"rich"}
     assert not heavy & set(json.loads(run(source)))

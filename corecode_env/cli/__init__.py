@@ -5,6 +5,13 @@
 Nothing is decided here: each command is a thin reader of arguments and writer of results.
 """
 
-from corecode_env.cli.app import main
+import sys
 
-__all__ = ["main"]
+
+def main() -> None:
+    """Run the command line of this process, and exit."""
+    try:
+        from corecode_env.cli.app import run  # loads every room: Ctrl-C may come meanwhile
+    except KeyboardInterrupt:
+        sys.exit(130)
+    run()

@@ -70,7 +70,7 @@ app.add_command(play)
 app.add_command(doctor)
 
 
-def main() -> None:
+def run() -> None:
     """Run the command line of this process, and exit."""
     try:
         app(prog_name="corecode")

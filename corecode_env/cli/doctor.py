@@ -23,7 +23,7 @@ _EXTRA = re.compile(r"""^(?P<name>[\w.-]+).*;\s*extra\s*==\s*['"](?P<extra>[\w-]
 _NAME = re.compile(r"^[\w.-]+")
 
 
-@click.command()
+@click.command(short_help="Say how well this machine isolates programs.")
 @options.min_isolation
 @options.as_json("One object with everything.")
 def doctor(min_isolation: str, as_json: bool) -> None:

@@ -60,7 +60,7 @@ def judge(
     \b
     Examples:
       corecode judge humaneval HumanEval/0 my_program.py
-      corecode judge mbpp mbpp/11 - --json < my_program.py
+      corecode judge mbpp Mbpp/11 - --json < my_program.py
       corecode judge humaneval --programs samples.jsonl --json > judgements.jsonl
     """
     if programs is None and (task_id is None or file is None):

@@ -31,7 +31,7 @@ from corecode_env.tasks import TaskSampler, TaskSet
 DEFAULT_SOURCES = ("humaneval", "mbpp")
 
 
-@click.command()
+@click.command(short_help="Let agents play episodes, and show what they earn.")
 @click.option(
     "--env",
     "env_name",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -40,7 +41,7 @@ def open_programs(path: str) -> Iterator[IO[bytes]]:
             with _spooled(file) as copy:
                 yield copy
         return
-    with open(0, "rb", closefd=False) as file, _spooled(file) as copy:
+    with _spooled(sys.stdin.buffer) as copy:
         yield copy
 
 

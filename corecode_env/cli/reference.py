@@ -24,8 +24,9 @@ def reference_page() -> str:
     """Return the page as Markdown."""
     parts = [HEAD]
     for path, command in _walk("corecode", app):
-        context = click.Context(command, info_name=path, max_content_width=WIDTH)
-        context.terminal_width = WIDTH
+        context = click.Context(
+            command, info_name=path, terminal_width=WIDTH, help_option_names=["-h", "--help"]
+        )
         level = "#" * (1 + len(path.split()))
         parts.append(f"{level} {path}\n\n```text\n{command.get_help(context)}\n```\n")
     return "\n".join(parts)

@@ -204,7 +204,7 @@ def _print_task(task: Task, *, hidden: bool, reference: bool) -> None:
         if program is None:
             console.print("none")
         else:
-            console.print(Syntax(program, "python", background_color="default"))
+            console.print(Syntax("", "python", background_color="default").highlight(program))
 
 
 def _print_tests(title: str, tests: Sequence[Test]) -> None:

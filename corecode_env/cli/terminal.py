@@ -6,6 +6,7 @@ Standard output carries results and nothing else, so that it may be piped.
 from __future__ import annotations
 
 import json
+import sys
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -24,13 +25,18 @@ from rich.progress import (
 
 from corecode_env.core.verdict import Verdict
 
+UNWRAPPED = 10_000
+"""Columns of output that goes to a file or a pipe."""
+
 PROGRESS_AFTER = 2.0
 """A bar appears on work that takes longer than this, in seconds."""
 
 
 def output() -> Console:
     """Return a console on standard output. Text is printed as it is, never as markup."""
-    return Console(markup=False, highlight=False, emoji=False)
+    # A pipe has no width: lines that are cut or wrapped there would be lost to grep.
+    width = None if sys.stdout.isatty() else UNWRAPPED
+    return Console(markup=False, highlight=False, emoji=False, width=width)
 
 
 def messages() -> Console:
