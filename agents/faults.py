@@ -17,6 +17,7 @@ from typing import Final
 from corecode_env.agents.source import unparse
 from corecode_env.core.errors import BadConfig
 from corecode_env.core.registry import Registry
+from corecode_env.core.source import parse_quietly
 from corecode_env.core.task import Function, Task
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef
@@ -47,7 +48,7 @@ FAULTS: Final[Registry[Fault]] = Registry("a fault")
 # --------------------------------------------------------------- where a fault goes in
 def _parsed(task: Task, program: str) -> ast.Module:
     try:
-        return ast.parse(program)
+        return parse_quietly(program)
     except (SyntaxError, ValueError) as error:
         raise BadConfig(
             f"the reference program of task {task.id!r} must be Python that parses, got "
@@ -239,7 +240,7 @@ def _syntax_error(task: Task, program: str) -> str:
 
 def _compiles(program: str) -> bool:
     try:
-        ast.parse(program)
+        parse_quietly(program)
     except (SyntaxError, ValueError):
         return False
     return True

@@ -9,6 +9,7 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from corecode_env.agents.source import unparse
+from corecode_env.core.source import parse_quietly
 from corecode_env.core.task import Function, Task
 
 
@@ -26,7 +27,7 @@ def outline(task: Task, program: str) -> str:
             "2. Write the value that it returns as a Python literal."
         )
     try:
-        body: Sequence[ast.stmt] = ast.parse(program).body
+        body: Sequence[ast.stmt] = parse_quietly(program).body
     except (SyntaxError, ValueError):
         body = []
     given = "Inputs and outputs: read standard input, print the answer."

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
+from corecode_env.core.source import parse_quietly
 from corecode_env.core.task import Function, Script, Task
 
 RESULTS: Final[Mapping[str, str]] = MappingProxyType(
@@ -95,7 +96,7 @@ def _is_class(task: Task, name: str) -> bool:
     if task.interface.signature.lstrip().startswith("class "):
         return True
     try:
-        module = ast.parse(task.reference_program or "")
+        module = parse_quietly(task.reference_program or "")
     except (SyntaxError, ValueError):
         return False
     return any(isinstance(node, ast.ClassDef) and node.name == name for node in module.body)

@@ -10,6 +10,8 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from corecode_env.core.source import parse_quietly
+
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 _DIGITS = 4000  # below the 4,300 at which CPython refuses to print an integer
 
@@ -40,7 +42,7 @@ def parse(source: str) -> ast.Module:
         ValueError: If it is no Python, with one line that says why.
     """
     try:
-        return ast.parse(source)
+        return parse_quietly(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise ValueError(f"not Python source: {error}") from error
 
