@@ -3,7 +3,7 @@
 The loop is PettingZoo's own: whoever is next sees an observation and answers with text.
 """
 
-from corecode_env.environments import planner_coder_v0
+from corecode_env.environments import TeamEnv, planner_coder_v0
 
 PLAN = "Compare each number with every later one; answer True at the first close pair."
 WRONG = """
@@ -38,7 +38,9 @@ def main() -> None:
         else:
             env.step(PLAN)
 
-    for turn in env.unwrapped.episode.turns:
+    engine = env.unwrapped
+    assert isinstance(engine, TeamEnv)
+    for turn in engine.episode.turns:
         if turn.judgement is not None:
             print(f"round {turn.round}: {turn.judgement.verdict.value}")
     env.close()
