@@ -110,8 +110,10 @@ def judge(
         pid = _child(work, (requests, replies, report_w), seconds)
         os.close(report_w)
         # The judge alone must hold the pipes, so that each side sees the other's end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), requests)
-        os.dup2(os.open(os.devnull, os.O_RDONLY), replies)
+        null = os.open(os.devnull, os.O_RDWR)
+        os.dup2(null, requests)
+        os.dup2(null, replies)
+        os.close(null)
         data = b""
         while part := os.read(report_r, 65536):
             data += part

@@ -9,6 +9,7 @@ the judge gets a number for each and asks for what it wants to know of them.
 
 from __future__ import annotations
 
+import builtins
 import importlib
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -31,6 +32,9 @@ from corecode_env.executor.inside.wire import (
     read_frame,
     write_frame,
 )
+
+# A program that replaces builtins.len or builtins.all changes its own world only.
+globals()["__builtins__"] = dict(vars(builtins))
 
 _MISSING = object()
 _NOTE_LENGTH = 300

@@ -409,6 +409,8 @@ def _perform(
     if operation == "get":
         return getattr(target, name)
     if operation == "set":
+        if callable(getattr(type(target), name, None)):
+            raise AttributeError("methods of the test's own classes cannot be replaced")
         setattr(target, name, args[0])
         return None
     if operation == "special" and name in VISITOR_OPERATIONS:

@@ -115,9 +115,12 @@ class Handle:
         asker = self._corecode_asker
         return asker.ask(op, of=self._corecode_id, value=asker.encode(value)) is True
 
-    def __exit__(self, *error: object) -> bool:
-        """Leave the object's context."""
-        return bool(_special(self, "__exit__"))
+    def __exit__(self, *error: object) -> None:
+        """Leave the object's context. It never swallows what was raised there.
+
+        Else an object of the program could swallow the test's failed assertion.
+        """
+        _special(self, "__exit__")
 
     def __deepcopy__(self, memo: object) -> Any:
         """Copy the object and what it holds."""

@@ -30,6 +30,9 @@ MAX_FRAME = 8 * 2**20
 
 HEADER = struct.Struct(">I")
 
+# A program that replaces builtins.len or builtins.all changes its own world only.
+globals()["__builtins__"] = dict(vars(builtins))
+
 # Integers of more digits travel as hexadecimal text: reading decimal text takes
 # quadratic time, which whoever writes the frame could make the reader spend.
 _MAX_DIGITS = 20
