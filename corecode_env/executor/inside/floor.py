@@ -48,8 +48,8 @@ mmap multiprocessing multiprocessing.shared_memory pathlib pickle pickletools pl
 pprint profile cProfile pstats random re reprlib resource sched secrets select selectors
 shelve shlex shutil signal socket sqlite3 ssl stat statistics string subprocess symtable
 sysconfig tempfile termios textwrap timeit token tokenize tomllib typing unicodedata
-unittest unittest.mock urllib.parse uuid warnings wave weakref xml.etree.ElementTree zipfile
-zlib zoneinfo
+unittest unittest.mock urllib.parse urllib.request uuid warnings wave weakref
+xml.etree.ElementTree zipfile zlib zoneinfo
 """.split()
 
 
