@@ -195,7 +195,7 @@ def test_two_amaps_run_side_by_side(executor: LocalExecutor) -> None:
         return [j.task_id async for j in executor.amap(job(start + n) for n in range(5))]
 
     async def play() -> list[list[str]]:
-        return await asyncio.gather(collect(0), collect(100))
+        return list(await asyncio.gather(collect(0), collect(100)))
 
     assert asyncio.run(play()) == [
         [str(n) for n in range(5)],

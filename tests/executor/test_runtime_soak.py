@@ -65,7 +65,7 @@ def mixed_jobs(count: int) -> list[tuple[Job, str]]:
             program, verdict = random_numbers.choice(FUNCTIONS)
             call = CallTest((number,), {}, number + 1)
             code = AssertTest(f"assert f({number}) == {number + 1}")
-            test = random_numbers.choice([call, code])
+            test = call if random_numbers.random() < 0.5 else code
             task = Task(str(number), "", Function("f"), hidden_tests=(test,), limits=LIMITS)
         jobs.append(((task, program), verdict))
     return jobs
