@@ -24,7 +24,7 @@ from pettingzoo.utils.env import AECEnv
 
 from corecode_env import __version__
 from corecode_env.core.episode import Episode, RewardTerms, Submission, Turn
-from corecode_env.core.errors import BadConfig, EpisodeError, RewardError
+from corecode_env.core.errors import BadConfig, EpisodeError
 from corecode_env.core.messages import extract_program
 from corecode_env.core.seams import Executor, Request
 from corecode_env.core.seeding import derive_seed, generator
@@ -308,12 +308,15 @@ class TeamEnv(AECEnv[str, dict[str, Any], str | None]):
         if role.acts == "program":
             submission = extract_program(text)
             judgement = self.judges.judge(self.task, submission.program)
-        feedback = "" if judgement is None else self._feedback_on(judgement)
         valid = judgement is None or judgement.valid
+        # What befell the sandbox is no news about the program.
+        feedback = self._feedback_on(judgement) if judgement is not None and valid else ""
         said = (agent, self._board.round, self._view(agent), text, submission, judgement)
         turn = Turn(*said)
-        terms = self._pay(turn) if valid else {}
-        turn = Turn(*said, terms)
+        terms: RewardTerms = {}
+        if valid:
+            terms = self.rewards_rule(turn, self._episode((*self._turns, turn)))
+            turn = Turn(*said, terms)
         following, round_ = self._next(turn) if valid else (None, turn.round)
         # From here on nothing raises: a step happens as a whole or not at all.
         self._turns.append(turn)
@@ -330,20 +333,8 @@ class TeamEnv(AECEnv[str, dict[str, Any], str | None]):
             self._truncate()
 
     def _feedback_on(self, judgement: Judgement) -> str:
-        if not judgement.valid:
-            return ""  # what befell the sandbox is no news about the program
         text = feedback_text(self.feedback, self.task, self._brief.public_tests, judgement)
         return clean_text(text, self.max_chars)
-
-    def _pay(self, turn: Turn) -> RewardTerms:
-        paid = self.rewards_rule(turn, self._episode((*self._turns, turn)))
-        for agent in paid:
-            if agent not in self._roles:
-                raise RewardError(
-                    f"rewards must pay agents of this team ({', '.join(self._roles)}), "
-                    f"got {agent!r}"
-                )
-        return paid
 
     def _collect(self, actor: str, terms: RewardTerms) -> None:
         """Book what a turn paid: for the step, and since each agent's last action."""

@@ -52,7 +52,7 @@ def feedback_text(
     scored = task.kind == "optimize"
     passed = sum(result.verdict is Verdict.AC for result in results)
     lines = [f"Public tests: {passed} of {len(results)} passed."]
-    shown = 0
+    shown, last_note = 0, ""
     for number, (test, result) in enumerate(zip(tests, results, strict=True), 1):
         if result.verdict is Verdict.AC and not scored:
             continue
@@ -60,8 +60,10 @@ def feedback_text(
         if mode == "public" and shown < MAX_SHOWN:
             shown += 1
             lines.append(test)
-            if note := scrub(result.note)[:MAX_NOTE_CHARS].strip():
+            note = scrub(result.note)[:MAX_NOTE_CHARS].strip()
+            if note and note != last_note:  # what does not compile says so on every test
                 lines.append(f"What happened: {note}")
+            last_note = note
     return "\n".join(lines)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -19,6 +20,7 @@ from gymnasium.utils.env_checker import check_env
 
 from corecode_env.environments import solo_coder_v0
 from corecode_env.environments.planner_coder_v0 import TEAMS
+from corecode_env.executor import LocalExecutor
 
 with warnings.catch_warnings():
     # Where pygame is there, PettingZoo's suites import its own games by their old paths.
@@ -69,17 +71,15 @@ def test_the_state_lies_in_its_space(made: Made) -> None:
     suite.state_test(made().env(), made().parallel_env())
 
 
-def test_the_solo_coder_plays_as_many_cycles_as_it_is_told(
-    tasks: list[Any], executor: Any
-) -> None:
-    def bound(make: Callable[..., Any]) -> Callable[..., Any]:
-        return lambda **options: make(tasks=tasks, executor=executor, **options)
-
-    suite.max_cycles_test(
-        SimpleNamespace(
-            env=bound(solo_coder_v0.env), parallel_env=bound(solo_coder_v0.parallel_env)
+def test_the_solo_coder_plays_as_many_cycles_as_it_is_told() -> None:
+    """With its default tasks and in the real sandbox: random text must not end it early."""
+    with LocalExecutor(workers=1, min_isolation="L0") as executor:
+        suite.max_cycles_test(
+            SimpleNamespace(
+                env=partial(solo_coder_v0.env, executor=executor),
+                parallel_env=partial(solo_coder_v0.parallel_env, executor=executor),
+            )
         )
-    )
 
 
 @pytest.mark.parametrize("rounds", [1, 2, 5])
