@@ -8,7 +8,7 @@ from corecode_env.environments import TeamEnv, planner_coder_v0
 PLAN = "Compare each number with every later one; answer True at the first close pair."
 WRONG = """
 def has_close_elements(numbers, threshold):
-    return any(abs(a - b) < threshold for a, b in zip(numbers, numbers[1:]))
+    return any(abs(numbers[0] - other) < threshold for other in numbers[1:])
 """
 RIGHT = """
 def has_close_elements(numbers, threshold):
@@ -18,7 +18,7 @@ def has_close_elements(numbers, threshold):
 
 
 def main() -> None:
-    """Play two rounds: the first program looks at neighbours only, the second sorts."""
+    """Play two rounds: the first program looks at one number only, the second at all."""
     env = planner_coder_v0.env(tasks="humaneval", split="test", max_cycles=2)
     env.reset(seed=0, options={"task": "HumanEval/0"})
     programs = iter([WRONG, RIGHT])

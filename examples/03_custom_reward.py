@@ -14,10 +14,10 @@ def passed(turn: Turn, episode: Episode) -> float | None:
 
 
 def brevity(turn: Turn, episode: Episode) -> float | None:
-    """From 1 for an empty program down to 0 for one of 20 lines or more."""
+    """From 1 for an empty program down to 0 for one of 100 lines or more."""
     if turn.submission is None:
         return None
-    return max(0.0, 1.0 - len(turn.submission.program.splitlines()) / 20)
+    return max(0.0, 1.0 - len(turn.submission.program.splitlines()) / 100)
 
 
 def main() -> None:

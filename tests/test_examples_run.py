@@ -9,7 +9,10 @@ import pytest
 EXAMPLES = sorted((Path(__file__).parent.parent / "examples").glob("*.py"))
 ANSWERS = {
     # What a person would type: a plan, then a program, each ended by a single full stop.
-    "01_play_by_hand.py": "Add the numbers up.\n.\ndef solve(xs):\n    return sum(xs)\n.\n",
+    "01_play_by_hand.py": (
+        "Drop the first number, take the largest of the rest.\n.\n"
+        "def solve(xs):\n    return max(xs[1:], default=0)\n.\n"
+    ),
 }
 LONGEST = 60
 
