@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from corecode_env.core.errors import EpisodeError
+from corecode_env.core.errors import BadConfig, EpisodeError
 from corecode_env.core.seams import Executor
 from corecode_env.core.task import Task
 from corecode_env.core.verdict import Judgement
@@ -19,7 +19,16 @@ class JudgeService:
     """
 
     def __init__(self, given: Executor | None = None) -> None:
-        """Keep the given executor; None: make one when the first program comes."""
+        """Keep the given executor; None: make one when the first program comes.
+
+        Raises:
+            BadConfig: If what is given cannot judge.
+        """
+        if given is not None and not callable(getattr(given, "judge", None)):
+            raise BadConfig(
+                f"executor must have judge(task, program), got {given!r}; pass a "
+                "LocalExecutor, or leave it out"
+            )
         self._given = given
         self._made: Executor | None = None
         self._closed = False

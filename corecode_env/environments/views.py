@@ -56,7 +56,7 @@ def view_of(
     feedback = board.feedback if "feedback" in sees else ""
     values = {
         "role": role.name,
-        "problem": brief.statement if full else "",
+        "problem": brief.statement.strip("\n") if full else "",
         "interface": brief.interface,
         "examples": "" if full else brief.examples,
         "plan": plan,

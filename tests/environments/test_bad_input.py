@@ -23,6 +23,7 @@ from corecode_env.environments.team import Role, Team
     ("options", "error", "message"),
     [
         ({"max_cycles": 0}, BadConfig, "max_cycles must be a whole number of at least 1"),
+        ({"executor": "local"}, BadConfig, r"judge\(task, program\), got 'local'"),
         ({"max_cycles": True}, BadConfig, "max_cycles"),
         ({"max_cycles": 1.5}, BadConfig, "got 1.5"),
         ({"max_chars": 10}, BadConfig, "at least 200"),
