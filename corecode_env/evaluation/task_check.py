@@ -40,7 +40,7 @@ class Case:
         answer: `reference`, or the name of a wrong answer, such as `degenerate:none`.
         verdict: None if there was nothing to judge.
         note: What the judge said of the first test that decided.
-        reason: Why this is as it should not be and yet known; empty if not known.
+        reason: Why it is listed as known to be otherwise; empty if it is not listed.
         sound: Whether it is as it should be.
     """
 
@@ -59,14 +59,12 @@ class CheckReport:
     Attributes:
         set_name: Name of the task set.
         what: `references`, `degenerate` or `faulty`.
-        cases: Every answer, in the order of tasks.
-        stale: Listed exceptions of these tasks that did not occur.
+        cases: Every answer, in the order of judgement.
     """
 
     set_name: str
     what: str
     cases: tuple[Case, ...]
-    stale: tuple[tuple[str, str], ...] = ()
 
     @property
     def exceptions(self) -> tuple[Case, ...]:
@@ -77,6 +75,11 @@ class CheckReport:
     def failures(self) -> tuple[Case, ...]:
         """Cases that are not as they should be, and that nobody has explained."""
         return tuple(case for case in self.cases if not case.sound and not case.reason)
+
+    @property
+    def stale(self) -> tuple[tuple[str, str], ...]:
+        """Task and answer of cases that are as they should be, though listed not to be."""
+        return tuple((c.task_id, c.answer) for c in self.cases if c.sound and c.reason)
 
     @property
     def unjudged(self) -> tuple[str, ...]:
@@ -119,10 +122,10 @@ def check_references(
     Args:
         tasks: The set.
         executor: Who judges.
-        exceptions: Failures that are known; None: the committed list for the set's name.
+        exceptions: Failures that are known; None: the committed list.
         progress: Called after each program.
     """
-    listed = known("failures", set_name(tasks)) if exceptions is None else exceptions
+    listed = known("failures") if exceptions is None else exceptions
     wanted = [_Wanted(t, REFERENCE, t.reference_program) for t in tasks]
     found = _Progress(progress, len(wanted))
     cases = []
@@ -132,7 +135,7 @@ def check_references(
             cases.append(Case(item.task.id, REFERENCE, None, "no reference program"))
         else:
             cases.append(_case(item, judgement, listed, sound=judgement.passed))
-    return _report(tasks, "references", cases, listed)
+    return CheckReport(set_name(tasks), "references", tuple(cases))
 
 
 def check_degenerate(
@@ -147,7 +150,7 @@ def check_degenerate(
     Args:
         tasks: The set.
         executor: Who judges.
-        exceptions: Passes that are known; None: the committed list for the set's name.
+        exceptions: Passes that are known; None: the committed list.
         progress: Called after each program.
     """
     wanted = [
@@ -155,7 +158,7 @@ def check_degenerate(
         for task in tasks
         for name, program in degenerate_answers(task).items()
     ]
-    listed = known("passes", set_name(tasks)) if exceptions is None else exceptions
+    listed = known("passes") if exceptions is None else exceptions
     return _check_wrong(tasks, "degenerate", wanted, executor, listed, progress)
 
 
@@ -177,7 +180,7 @@ def check_faulty(
         executor: Who judges.
         agents: The agents by name, such as `faulty:crash`.
         spinning: Names of those known to loop for ever; they get little time.
-        exceptions: Passes that are known; None: the committed list for the set's name.
+        exceptions: Passes that are known; None: the committed list.
         progress: Called after each program.
     """
     spoilable = [task for task in tasks if task.reference_program is not None]
@@ -188,7 +191,7 @@ def check_faulty(
             program = _handed_in(as_agent(agent), task)
             tried = task.with_limits(limits) if name in spinning else task
             wanted.append(_Wanted(tried, name, program))
-    listed = known("passes", set_name(tasks)) if exceptions is None else exceptions
+    listed = known("passes") if exceptions is None else exceptions
     return _check_wrong(tasks, "faulty", wanted, executor, listed, progress)
 
 
@@ -245,7 +248,7 @@ def _check_wrong(
         case = _case(item, judgement, listed, sound=_refused(judgement))
         cases[item.task.id, item.answer] = case
         found.one_more()
-    return _report(tasks, what, list(cases.values()), listed)
+    return CheckReport(set_name(tasks), what, tuple(cases.values()))
 
 
 def _refused(judgement: Judgement) -> bool:
@@ -280,18 +283,9 @@ def _judged(
 def _case(item: _Wanted, judgement: Judgement, listed: Known, *, sound: bool) -> Case:
     verdict = judgement.verdict
     note = next((r.note for r in judgement.results if r.verdict is verdict and r.note), "")
-    reason = "" if sound else listed.reason(item.task.id, item.answer)
     # That the sandbox failed is never an expected finding about a task.
-    reason = "" if verdict is Verdict.SE else reason
+    reason = "" if verdict is Verdict.SE else listed.reason(item.task, item.answer)
     return Case(item.task.id, item.answer, verdict, note, reason, sound)
-
-
-def _report(
-    tasks: Sequence[Task], what: str, cases: Sequence[Case], listed: Known
-) -> CheckReport:
-    tried = {(case.task_id, case.answer): case for case in cases}
-    stale = tuple(key for key in listed.reasons if key in tried and tried[key].sound)
-    return CheckReport(set_name(tasks), what, tuple(cases), stale)
 
 
 def _handed_in(agent: Agent, task: Task) -> str:

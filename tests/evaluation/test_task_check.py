@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from dataclasses import replace
+from typing import Literal
 
 import pytest
 
@@ -22,7 +23,12 @@ from corecode_env.evaluation import (
 from corecode_env.evaluation.degenerate import degenerate_answers
 
 RIGHT = "def f(x):\n    return x + 1\n"
-KNOWN = known.Known({("t/0", "reference"): "slow", ("t/1", "degenerate:none"): "weak tests"})
+KNOWN = known.Known(
+    {
+        ("ours", "t/0", "reference"): "slow",
+        ("ours", "t/1", "degenerate:none"): "weak tests",
+    }
+)
 
 
 class Judges:
@@ -57,6 +63,7 @@ def task(number: int, reference: str | None = RIGHT, n_tests: int = 3) -> Task:
         interface=Function("f"),
         hidden_tests=tuple(CallTest((i,), {}, i + 1) for i in range(n_tests)),
         reference_program=reference,
+        metadata={"source": "ours"},
     )
 
 
@@ -272,37 +279,37 @@ def test_a_function_may_be_the_faulty_agent() -> None:
 
 
 # --------------------------------------------------------------------- known exceptions
-def test_the_committed_lists_can_be_read() -> None:
-    for name in ("humaneval", "mbpp", "no such set"):
-        assert isinstance(known.known("failures", name), known.Known)
-        assert isinstance(known.known("passes", name), known.Known)
+def test_the_committed_lists_can_be_read_and_give_reasons() -> None:
+    whiches: tuple[Literal["failures", "passes"], ...] = ("failures", "passes")
+    for which in whiches:
+        assert all(known.known(which).reasons.values())
 
 
 def entry(**fields: object) -> dict[str, object]:
     return {"answers": ["a"], "tasks": ["t/0"], "reason": "because", **fields}
 
 
-def test_a_list_of_exceptions_is_read_by_set() -> None:
-    record = {"schema": known.KNOWN_SCHEMA, "sets": {"mine": [entry(answers=["a", "b"])]}}
-    found = known.read_known(record, "mine", source="x.json")
-    assert found.reason("t/0", "b") == "because"
-    assert found.reason("t/1", "b") == ""
-    assert known.read_known(record, "other", source="x.json") == known.Known({})
+def test_a_list_of_exceptions_names_tasks_by_source_and_id() -> None:
+    record = {"schema": known.KNOWN_SCHEMA, "sources": {"ours": [entry(answers=["a", "b"])]}}
+    found = known.read_known(record, "x.json")
+    assert found.reason(task(0), "b") == "because"
+    assert found.reason(task(1), "b") == ""
+    assert found.reason(replace(task(0), metadata={"source": "theirs"}), "b") == ""
 
 
 @pytest.mark.parametrize(
     "record",
     [
-        {"schema": "corecode/known/0", "sets": {}},
-        {"schema": known.KNOWN_SCHEMA, "sets": {"mine": [entry(reason=" ")]}},
-        {"schema": known.KNOWN_SCHEMA, "sets": {"mine": [entry(), entry(reason="twice")]}},
+        {"schema": "corecode/known/0", "sources": {}},
+        {"schema": known.KNOWN_SCHEMA, "sources": {"ours": [entry(reason=" ")]}},
+        {"schema": known.KNOWN_SCHEMA, "sources": {"ours": [entry(), entry(reason="twice")]}},
     ],
 )
 def test_a_list_without_reasons_or_with_two_for_one_is_refused(
     record: dict[str, object],
 ) -> None:
     with pytest.raises(BadRecord):
-        known.read_known(record, "mine", source="x.json")
+        known.read_known(record, "x.json")
 
 
 def test_a_report_sums_itself_up_in_one_line() -> None:
