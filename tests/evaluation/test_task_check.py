@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Literal
 
@@ -21,6 +21,7 @@ from corecode_env.evaluation import (
     known,
 )
 from corecode_env.evaluation.degenerate import degenerate_answers
+from corecode_env.executor.testing import InstantExecutor
 
 RIGHT = "def f(x):\n    return x + 1\n"
 KNOWN = known.Known(
@@ -31,29 +32,19 @@ KNOWN = known.Known(
 )
 
 
-class Judges:
-    """An executor that asks a function for the verdict of each test, and keeps a log."""
+class Judges(InstantExecutor):
+    """An executor that asks a function for the verdict of each test."""
 
     def __init__(self, fn: Callable[[Task, str], list[Verdict]]) -> None:
-        self.fn = fn
-        self.jobs: list[Job] = []
+        def rule(task: Task, program: str) -> Judgement:
+            verdicts = fn(task, program)
+            return Judgement(task.id, tuple(TestResult(v, note="n") for v in verdicts))
 
-    def judge(self, task: Task, program: str) -> Judgement:
-        self.jobs.append((task, program))
-        return Judgement(
-            task.id, tuple(TestResult(v, note="n") for v in self.fn(task, program))
-        )
+        super().__init__(rule)
 
     def map(self, jobs: Iterable[Job]) -> Iterator[Judgement]:
         # Pulled all at once, as a pool with a long queue does.
-        for task, program in list(jobs):
-            yield self.judge(task, program)
-
-    def amap(self, jobs: Iterable[Job]) -> AsyncIterator[Judgement]:
-        raise NotImplementedError
-
-    def close(self) -> None:
-        pass
+        return super().map(list(jobs))
 
 
 def task(number: int, reference: str | None = RIGHT, n_tests: int = 3) -> Task:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -11,10 +11,11 @@ from pettingzoo.utils.wrappers import BaseWrapper
 
 from corecode_env.agents import FaultyAgent, RandomAgent, ReferenceAgent, ScriptedAgent
 from corecode_env.core.errors import BadConfig, EpisodeError
-from corecode_env.core.seams import Job, Reply, Request
+from corecode_env.core.seams import Reply, Request
 from corecode_env.core.task import CallTest, Function, Task
-from corecode_env.core.verdict import Judgement, TestResult, Verdict
+from corecode_env.core.verdict import Verdict
 from corecode_env.environments import planner_coder_v0, solo_coder_v0
+from corecode_env.executor.testing import InstantExecutor
 from corecode_env.rollout import Players, play
 
 TASKS = tuple(
@@ -31,27 +32,6 @@ TASKS = tuple(
 )
 
 
-class Marks:
-    """An executor that accepts references and nothing else."""
-
-    def __init__(self, wrong: Verdict = Verdict.WA) -> None:
-        self.wrong = wrong
-
-    def judge(self, task: Task, program: str) -> Judgement:
-        right = program.strip() == str(task.reference_program).strip()
-        verdict = Verdict.AC if right else self.wrong
-        return Judgement(task.id, tuple(TestResult(verdict, public=p) for p in (True, False)))
-
-    def map(self, jobs: Iterable[Job]) -> Iterator[Judgement]:
-        return (self.judge(*job) for job in jobs)
-
-    def amap(self, jobs: Iterable[Job]) -> AsyncIterator[Judgement]:
-        raise NotImplementedError
-
-    def close(self) -> None:
-        pass
-
-
 class Recording:
     """Says one thing and remembers what it was asked."""
 
@@ -65,7 +45,7 @@ class Recording:
 
 
 def team(**options: Any) -> Any:
-    options = {"tasks": TASKS, "executor": Marks(), **options}
+    options = {"tasks": TASKS, "executor": InstantExecutor(), **options}
     return planner_coder_v0.env(**options)
 
 
@@ -147,14 +127,15 @@ def test_agents_see_what_wrappers_make_of_an_observation() -> None:
 
 def test_an_episode_ends_when_the_sandbox_fails_and_nobody_is_paid() -> None:
     agents: Players = {"planner": ReferenceAgent(), "coder": FaultyAgent("crash")}
-    episode = play(team(executor=Marks(wrong=Verdict.SE), max_cycles=3), agents)
+    broken = InstantExecutor(lambda task, program: Verdict.SE)
+    episode = play(team(executor=broken, max_cycles=3), agents)
     assert not episode.valid
     assert len(episode.turns) == 2
     assert episode.returns == {"planner_0": 0.0, "coder_0": 0.0}
 
 
 def test_a_lone_coder_plays_by_the_same_call() -> None:
-    env = solo_coder_v0.env(tasks=TASKS, executor=Marks())
+    env = solo_coder_v0.env(tasks=TASKS, executor=InstantExecutor())
     episode = play(env, {"coder": ReferenceAgent()}, seed=0)
     assert episode.judgement is not None
     assert episode.judgement.passed
