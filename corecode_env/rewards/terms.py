@@ -11,7 +11,7 @@ from __future__ import annotations
 import inspect
 import math
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from numbers import Real
 from typing import Final
@@ -61,12 +61,7 @@ class Term:
             )
         _check_signature(self.name, self.fn)
         _number(self.name, self.weight, "weight")
-        if isinstance(self.pays, str) or not self.pays:
-            raise RewardError(
-                f"pays of reward term {self.name!r} must be a tuple of roles or agents, "
-                f"got {self.pays!r}; write pays=('coder',)"
-            )
-        object.__setattr__(self, "pays", tuple(self.pays))
+        object.__setattr__(self, "pays", _receivers(self.name, self.pays))
 
     def pays_agent(self, agent: str) -> bool:
         """Return whether an agent receives this term."""
@@ -99,6 +94,19 @@ def as_term(term: Term | RewardFunction) -> Term:
         return term
     name = getattr(term, "__name__", None) or type(term).__name__
     return Term(name, term)
+
+
+def _receivers(name: str, pays: object) -> tuple[str, ...]:
+    found: tuple[object, ...] = ()
+    if isinstance(pays, Iterable) and not isinstance(pays, str):
+        found = tuple(pays)
+    names = tuple(who for who in found if isinstance(who, str) and who)
+    if not found or len(names) < len(found):
+        raise RewardError(
+            f"pays of reward term {name!r} must be a tuple of roles or agents, "
+            f"got {pays!r}; write pays=('coder',)"
+        )
+    return names
 
 
 def _check_signature(name: str, fn: object) -> None:

@@ -100,7 +100,7 @@ def test_a_weight_must_be_a_finite_number(weight: Any) -> None:
         Term("w", one, weight=weight)
 
 
-@pytest.mark.parametrize("pays", ["coder", ()])
+@pytest.mark.parametrize("pays", ["coder", (), 5, None, (1,), ("",)])
 def test_pays_must_be_a_tuple_with_somebody_in_it(pays: Any) -> None:
     with pytest.raises(RewardError, match=r"pays=\('coder',\)"):
         Term("p", one, pays=pays)
