@@ -103,7 +103,11 @@ class Zygote:
             os.close(records)
         self._closed = False
         self._pidfd = os.pidfd_open(self.pid)
-        self.ready: Mapping[str, Any] = self._await_ready(settings)
+        try:
+            self.ready: Mapping[str, Any] = self._await_ready(settings)
+        except BaseException:  # Ctrl-C too: nobody else knows of this zygote yet
+            self.close()
+            raise
 
     def _spawn(self, control: int, records: int, settings: ZygoteSettings) -> int:
         root = str(Path(__file__).resolve().parent.parent)
