@@ -60,11 +60,10 @@ def brief_of(task: Task, max_chars: int) -> Brief:
 
 def _interface(task: Task) -> str:
     """Say how a program for the task is called."""
-    values = dict.fromkeys(_INTERFACE_FIELDS, "")
+    values: dict[str, str] = {field: "" for field in _INTERFACE_FIELDS}
     match task.interface:
         case Function(name, signature, preamble):
             kind = "function"
-            # Some sources give the signature with its docstring; the name alone leads.
             values = {"name": name, "signature": signature, "preamble": preamble}
         case Stdio():
             kind = "stdio"

@@ -65,6 +65,17 @@ failed. Scored tasks (kind `optimize`) play all rounds.
 `reset(options={"task": id or Task, "prefix": [(agent, text), ...]})` picks the task and
 starts from stored turns.
 
+### Baseline scores
+
+One round, default rewards, 100 seeded episodes a row (`benchmarks/baseline_scores.py`).
+
+| tasks | all agents | `planner_0` | `coder_0` | solved |
+|---|---|---|---|---|
+| `pipelines/1`, `pipelines/4` | `reference` | 1.10 | 1.30 | 100 % |
+| `pipelines/1`, `pipelines/4` | `faulty:off_by_one` | 0.10 | 0.10 | 0 % |
+| `pipelines/1`, `pipelines/4` | `faulty:wrong_name` | 0.00 | 0.00 | 0 % |
+| `pipelines/1`, `pipelines/4` | `random` | 0.00 | 0.00 | 0 % |
+
 ### Versions
 
 * v0: first release (0.1.0)

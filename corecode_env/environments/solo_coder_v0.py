@@ -35,6 +35,17 @@ and 0.2 for all tests passed, after each program.
 
 As in `planner_coder_v0`, without `coder_sees`. `max_cycles` is the number of attempts.
 
+### Baseline scores
+
+One round, default rewards, 100 seeded episodes a row (`benchmarks/baseline_scores.py`).
+
+| tasks | agent | `coder_0` | solved |
+|---|---|---|---|
+| `pipelines/1`, `pipelines/4` | `reference` | 1.30 | 100 % |
+| `pipelines/1`, `pipelines/4` | `faulty:off_by_one` | 0.10 | 0 % |
+| `pipelines/1`, `pipelines/4` | `faulty:wrong_name` | 0.00 | 0 % |
+| `pipelines/1`, `pipelines/4` | `random` | 0.00 | 0 % |
+
 ### Versions
 
 * v0: first release (0.1.0)

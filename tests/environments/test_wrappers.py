@@ -40,10 +40,8 @@ class DoubledSeat(SeatRewardWrapper):
 
 @pytest.fixture
 def make(tasks: list[Task], executor: Any) -> Make:
-    def with_options(**options: Any) -> Any:
-        return planner_coder_v0.env(
-            tasks=tasks, executor=executor, **({"max_cycles": 2} | options)
-        )
+    def with_options(max_cycles: int = 2) -> Any:
+        return planner_coder_v0.env(tasks=tasks, executor=executor, max_cycles=max_cycles)
 
     return with_options
 
