@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from corecode_env.core.task import AssertTest, Function, Limits, Task
+from corecode_env.core.task import AssertTest, Checker, Function, Limits, Task
 from corecode_env.tasks.formats import Format, Record, Where
 from corecode_env.tasks.python_source import names_in, normalise, parse
 
@@ -40,7 +40,59 @@ LEFT_OUT: Final[Mapping[str, str]] = MappingProxyType(
 """Tasks whose own solution cannot be judged, and why; `metadata["left_out"]` says it
 too."""
 
+_FILES: Final = "reads and writes files in the current folder"
+_SQLITE: Final = "keeps an sqlite3 database in a file"
+NEEDS_FOLDER: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "ClassEval_14": _SQLITE,
+        "ClassEval_25": _FILES,
+        "ClassEval_26": _FILES,
+        "ClassEval_60": _SQLITE,
+        "ClassEval_83": _SQLITE,
+        "ClassEval_84": _FILES,
+        "ClassEval_92": _SQLITE,
+        "ClassEval_98": _FILES,
+        "ClassEval_99": _FILES,
+    }
+)
+"""Tasks that need a folder which program and test share, and what for. A sandbox in which
+nothing can be written fails them; `metadata["needs_folder"]` says it too."""
+
+CHANGE_ARGUMENTS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "ClassEval_16": "a test hands in two stacks and looks at them afterwards",
+        "ClassEval_23": "a test hands in a list that collects the results",
+        "ClassEval_25": "a test hands in a request to which cookies are added",
+    }
+)
+"""Tasks whose tests look at what a method did to its arguments, and how. Elsewhere an
+argument is the program's own copy, so that it cannot edit what it is compared with."""
+
+FLAKY: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "ClassEval_20": "compares the program's clock with the test's, to the second: a right "
+        "program fails when a second ends in between"
+    }
+)
+"""Tasks of which a right program fails a test now and then, and why; `metadata["flaky"]`
+says it too."""
+
 _LIMITS: Final = Limits(cpu_seconds=10.0, wall_seconds=30.0)
+_SLOWFLAKY: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "ClassEval_20": "compares the program's clock with the test's, to the second: a right "
+        "program fails when a second ends in between"
+    }
+)
+"""Tasks of which a right program fails a test now and then, and why; `metadata["flaky"]`
+says it too."""
+
+_LIMITS: Final = Limits(cpu_seconds=60.0, wall_seconds=180.0)
+SLOW: Final[Mapping[str, str]] = MappingProxyType(
+    {"ClassEval_35": "a test searches a sliding puzzle breadth first, 5 seconds"}
+)
+"""Tasks whose own solution needs more than the default limits, and why."""
+
 _RUN: Final = "\n\nunittest.TestSuite([{case}({method!r})]).debug()\n"
 _STATEMENT: Final = """\
 Write the Python class `{name}`: fill in the bodies of all methods.
@@ -58,7 +110,8 @@ def _read(record: Record, where: Where) -> Task:
     imports = "\n".join(where.strings(record, "import_statement", []))
     source = normalise(where.string(record, "test"))
     try:
-        cases = dict(_cases(parse(source)))
+        # The tests count on the imports that stand before the program.
+        cases = dict(_cases(parse(f"{imports}\n{source}")))
     except ValueError as error:
         raise where.bad("test", source, f"Python source ({error})") from error
     public = [methods[0] for methods in cases.values()]
@@ -71,15 +124,17 @@ def _read(record: Record, where: Where) -> Task:
         "split": "test",
         "difficulty": f"{len(cases)} test classes",
     }
-    if task_id in LEFT_OUT:
-        metadata["left_out"] = LEFT_OUT[task_id]
+    marks = {"left_out": LEFT_OUT, "needs_folder": NEEDS_FOLDER, "flaky": FLAKY}
+    metadata |= {key: reasons[task_id] for key, reasons in marks.items() if task_id in reasons}
+    options = {"mutates_arguments": True} if task_id in CHANGE_ARGUMENTS else {}
     return Task(
         id=task_id,
         statement=_STATEMENT.format(name=name, skeleton=skeleton),
         interface=Function(name, f"class {name}:", imports + "\n" if imports else ""),
         public_tests=tuple(map(AssertTest, public)),
         hidden_tests=tuple(map(AssertTest, hidden)),
-        limits=_LIMITS,
+        checker=Checker(options=options),
+        limits=_SLOW_LIMITS if task_id in SLOW else _LIMITS,
         reference_program=normalise(where.string(record, "solution_code")),
         metadata=metadata,
     )

@@ -29,6 +29,15 @@ SLOW_KINDS: Final[Mapping[str, str]] = MappingProxyType(
 )
 """Kinds whose reference needs more than the default limits, and why."""
 
+LEFT_OUT: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "ExponentialCoinMoves:0": "its answers take over 60 MB: 30,000 lists that hold "
+        "integers of up to 5,000 digits"
+    }
+)
+"""Puzzles whose answers are too large to be judged, and why; `metadata["left_out"]` says
+it too."""
+
 MANY_DIGITS: Final[Mapping[str, str]] = MappingProxyType(
     {"FivePowers": "the verifier prints 5**7012, more than 4,300 digits"}
 )
@@ -107,6 +116,15 @@ def _read(record: Record, where: Where) -> Task:
     found = answer_type(ans_type)
     if found is None:
         raise where.bad("ans_type", ans_type, "bool, float, int, str, or lists of these")
+    metadata = {
+        "source": "P3",
+        "source_id": name,
+        "licence": "MIT",
+        "difficulty": module.removesuffix(".py"),
+        "split": _split(kind, module),
+    }
+    if name in LEFT_OUT:
+        metadata["left_out"] = LEFT_OUT[name]
     typing = "from typing import *\n"
     lift = _LIFT_DIGITS if kind in MANY_DIGITS else ""
     check = _TYPE_CHECK.format(levels=found[0], kind=found[1], ans_type=ans_type)
@@ -120,13 +138,7 @@ def _read(record: Record, where: Where) -> Task:
         hidden_tests=(AssertTest(f"{lift}{typing}\n{sat}\n\n{check}"),),
         limits=_SLOW_LIMITS if kind in SLOW_KINDS else Limits(),
         reference_program=f"{header}\n{bodies[0]}\n" if bodies else None,
-        metadata={
-            "source": "P3",
-            "source_id": name,
-            "licence": "MIT",
-            "difficulty": module.removesuffix(".py"),
-            "split": _split(kind, module),
-        },
+        metadata=metadata,
     )
 
 

@@ -10,7 +10,14 @@ import pytest
 
 from corecode_env.core.errors import BadRecord
 from corecode_env.core.task import AssertTest, Function, Task
-from corecode_env.tasks.classeval import CLASSEVAL, LEFT_OUT
+from corecode_env.tasks.classeval import (
+    CHANGE_ARGUMENTS,
+    CLASSEVAL,
+    FLAKY,
+    LEFT_OUT,
+    NEEDS_FOLDER,
+    SLOW,
+)
 from corecode_env.tasks.formats import Where
 
 DATA = Path(__file__).resolve().parents[1] / "data/classeval/ClassEval_data.json.gz"
@@ -118,6 +125,27 @@ def test_all_100_tasks_are_read_12_of_them_marked_as_left_out_with_the_reason() 
     assert marked == LEFT_OUT and len(marked) == 12
     assert {task.metadata["split"] for task in tasks} == {"test"}
     assert all(CLASSEVAL.matches(record) for record in RECORDS)
+
+
+def test_tasks_with_needs_of_their_own_are_named_with_reasons_and_none_twice() -> None:
+    tasks = {r["task_id"]: CLASSEVAL.read(r, Where(DATA.name)) for r in RECORDS}
+    marked = {
+        i: t.metadata["needs_folder"] for i, t in tasks.items() if "needs_folder" in t.metadata
+    }
+    assert marked == NEEDS_FOLDER and not NEEDS_FOLDER.keys() & LEFT_OUT.keys()
+    assert {i for i, t in tasks.items() if "flaky" in t.metadata} == FLAKY.keys()
+    changing = {i for i, t in tasks.items() if t.checker.options.get("mutates_arguments")}
+    assert changing == CHANGE_ARGUMENTS.keys()
+    usual = CLASSEVAL.read(RECORD, Where("c")).limits.cpu_seconds
+    assert {i for i, t in tasks.items() if t.limits.cpu_seconds > usual} == SLOW.keys()
+
+
+def test_a_test_may_count_on_the_imports_that_the_statement_gives() -> None:
+    given = {**RECORD, "import_statement": ["from math import inf"]}
+    test = TEST.replace("LIMIT = 3", "LIMIT = 3 if inf else 0")
+    task = CLASSEVAL.read({**given, "test": test}, Where("c", 1))
+    assert all(isinstance(t, AssertTest) and "import inf" in t.code for t in task.tests)
+    assert outcomes(task, RIGHT) == ["passed", "passed", "passed"]
 
 
 def test_no_test_method_is_lost() -> None:
