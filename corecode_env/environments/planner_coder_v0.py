@@ -12,7 +12,7 @@ default; with more rounds both see the program and what its public tests said, a
 | Agents | `planner_0`, `coder_0` |
 | Actions | text |
 | Parallel API | yes: only the active agent's action counts |
-| Manual control | `corecode play --agent human` |
+| Manual control | `corecode play --coder human` |
 | Action shape | `UnicodeText(max_chars)` |
 | Observation shape | `Dict` of six texts and two numbers |
 | Render modes | `ansi`, `human` |

@@ -12,7 +12,7 @@ public tests said.
 | Agents | `coder_0` |
 | Actions | text |
 | Parallel API | yes |
-| Manual control | `corecode play --agent human` |
+| Manual control | `corecode play --env solo_coder_v0 --coder human` |
 | Action shape | `UnicodeText(max_chars)` |
 | Observation shape | `Dict` of six texts and two numbers |
 | Render modes | `ansi`, `human` |
