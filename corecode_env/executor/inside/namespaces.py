@@ -102,7 +102,8 @@ def _furnish(packages: Sequence[str]) -> None:
             os.symlink(os.readlink(folder), _SITE + folder)
     library = os.path.dirname(os.__file__)
     covers = []
-    for root in dict.fromkeys((*readable.library_roots(), library)):
+    # A folder before those inside it, which then need no mount of their own.
+    for root in sorted({*readable.library_roots(), library}, key=len):
         if os.path.exists(_SITE + root) and os.path.samefile(_SITE + root, root):
             continue  # inside one that is there already
         _bind(root)
