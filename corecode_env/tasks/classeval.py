@@ -78,16 +78,7 @@ FLAKY: Final[Mapping[str, str]] = MappingProxyType(
 says it too."""
 
 _LIMITS: Final = Limits(cpu_seconds=10.0, wall_seconds=30.0)
-_SLOWFLAKY: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "ClassEval_20": "compares the program's clock with the test's, to the second: a right "
-        "program fails when a second ends in between"
-    }
-)
-"""Tasks of which a right program fails a test now and then, and why; `metadata["flaky"]`
-says it too."""
-
-_LIMITS: Final = Limits(cpu_seconds=60.0, wall_seconds=180.0)
+_SLOW_LIMITS: Final = Limits(cpu_seconds=60.0, wall_seconds=180.0)
 SLOW: Final[Mapping[str, str]] = MappingProxyType(
     {"ClassEval_35": "a test searches a sliding puzzle breadth first, 5 seconds"}
 )
