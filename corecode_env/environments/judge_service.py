@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Any
 
 from corecode_env.core.errors import BadConfig, EpisodeError
 from corecode_env.core.seams import Executor
 from corecode_env.core.task import Task
 from corecode_env.core.verdict import Judgement
+
+
+def local_executor() -> Executor:
+    """Make the default executor."""
+    # Only here: importing the sandbox costs time that a reader of environments, or a user
+    # with another executor, need not spend.
+    from corecode_env.executor import LocalExecutor
+
+    return LocalExecutor()
 
 
 class JudgeService:
@@ -18,8 +28,14 @@ class JudgeService:
     belongs to whoever made it. Safe to use from many threads.
     """
 
-    def __init__(self, given: Executor | None = None) -> None:
-        """Keep the given executor; None: make one when the first program comes.
+    def __init__(
+        self, given: Executor | None = None, make: Callable[[], Executor] = local_executor
+    ) -> None:
+        """Keep the given executor.
+
+        Args:
+            given: The executor; None: make one when the first program comes.
+            make: Makes it.
 
         Raises:
             BadConfig: If what is given cannot judge.
@@ -29,7 +45,7 @@ class JudgeService:
                 f"executor must have judge(task, program), got {given!r}; pass a "
                 "LocalExecutor, or leave it out"
             )
-        self._given = given
+        self._given, self._make = given, make
         self._made: Executor | None = None
         self._closed = False
         self._lock = threading.Lock()
@@ -53,11 +69,7 @@ class JudgeService:
                     "closed; make a new one, or close it only when its forks are done"
                 )
             if self._made is None:
-                # Only here: importing the sandbox costs time that a reader of
-                # environments, or a test with its own executor, need not spend.
-                from corecode_env.executor import LocalExecutor
-
-                self._made = LocalExecutor()
+                self._made = self._make()
             return self._made
 
     def close(self) -> None:
@@ -69,9 +81,9 @@ class JudgeService:
 
     def __getstate__(self) -> dict[str, Any]:
         """Pickle without processes and locks: a copy elsewhere makes its own."""
-        return {"_given": self._given, "_closed": self._closed}
+        return {"given": self._given, "make": self._make, "closed": self._closed}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Come back without processes."""
-        self.__init__(state["_given"])  # type: ignore[misc]
-        self._closed = state["_closed"]
+        self.__init__(state["given"], state["make"])  # type: ignore[misc]
+        self._closed = state["closed"]

@@ -9,10 +9,20 @@ from typing import Any
 import pytest
 
 from corecode_env.core.errors import BadConfig
-from corecode_env.core.task import CallTest, Function, Stdio, StdioTest, Task
+from corecode_env.core.task import (
+    AssertTest,
+    CallTest,
+    Function,
+    ScoreTest,
+    Script,
+    Stdio,
+    StdioTest,
+    Task,
+)
+from corecode_env.core.verdict import Judgement, TestResult, Verdict
 from corecode_env.environments import planner_coder_v0, solo_coder_v0
 from corecode_env.environments.brief import brief_of, literal
-from corecode_env.environments.feedback import scrub
+from corecode_env.environments.feedback import feedback_text, scrub
 from corecode_env.environments.templates import PLACEHOLDERS, Template
 
 
@@ -79,6 +89,47 @@ def test_the_interface_tells_how_a_program_is_called(say: SimpleNamespace) -> No
     stdio = brief_of(say.task(interface=Stdio(), public_tests=(StdioTest("1\n", "2\n"),)), 999)
     assert "input()" in stdio.interface
     assert stdio.examples == "Input:\n1\nOutput:\n2"
+
+
+def test_a_literal_is_asked_for_where_the_answer_is_taken_whole(say: SimpleNamespace) -> None:
+    brief = brief_of(say.task(interface=Script(), kind="io_prediction"), 999)
+    assert "as it stands" in brief.interface
+    assert brief.examples == "answer([1, 2]) == 3"
+
+
+def test_tests_of_every_form_can_be_shown(say: SimpleNamespace) -> None:
+    tests = (
+        CallTest((1,), {"b": "x"}, None),
+        AssertTest("assert solve(1) is None\n"),
+        ScoreTest("5 7\n", "small"),
+    )
+    assert brief_of(say.task(public_tests=tests), 999).public_tests == (
+        "solve(1, b='x') == None",
+        "assert solve(1) is None",
+        "Input:\n5 7",
+    )
+
+
+def test_feedback_on_a_scored_task_tells_the_scores(say: SimpleNamespace) -> None:
+    task = say.task(kind="optimize", public_tests=(ScoreTest("5 7\n"), ScoreTest("9\n")))
+    results = (
+        TestResult(Verdict.AC, public=True, score=0.75),
+        TestResult(Verdict.WA, public=True, score=0.0, note="route is broken"),
+        TestResult(Verdict.AC, score=0.123),
+    )
+    text = feedback_text("public", task, ("first", "second"), Judgement(task.id, results))
+    assert "Test 1: accepted, score 0.75." in text
+    assert "Test 2: wrong answer, score 0." in text
+    assert "route is broken" in text
+    assert "0.123" not in text
+
+
+def test_a_note_that_repeats_is_said_once(say: SimpleNamespace) -> None:
+    task = say.task(public_tests=(CallTest((1,)), CallTest((2,))))
+    results = [TestResult(Verdict.CE, public=True, note="SyntaxError: line 1")] * 2
+    text = feedback_text("public", task, ("a", "b"), Judgement(task.id, tuple(results)))
+    assert text.count("SyntaxError") == 1
+    assert text.count("does not compile") == 2
 
 
 def test_examples_read_the_same_in_every_process() -> None:
