@@ -128,7 +128,9 @@ def _literal_at(text: str, start: int) -> str | None:
     if (rest and rest[0] not in "#.,;(") or rest.startswith(".."):
         return None
     shown = _WORDS.get(text[start:end], text[start:end])
-    return ast.unparse(parse(shown)) if _is_literal(shown) else None
+    if not _is_literal(shown):
+        return None
+    return ast.unparse(ast.parse(shown.strip(), mode="eval"))
 
 
 def _line_end(text: str, start: int) -> int:

@@ -46,9 +46,20 @@ SLOW: Final[dict[str, float]] = {
 }
 """CPU seconds of a test for tasks whose own solution is slow on some input."""
 
+OVERSIZE: Final[dict[str, tuple[int, int, str]]] = {
+    "HumanEval/130": (0, 100_000, "a list of a million numbers"),
+    "Mbpp/255": (1, 70, "up to 1.7 million tuples of 77 items"),
+}
+"""Tasks of which some inputs are left out: the argument at a position, its largest value
+that is kept, and what larger ones return. Such results exceed what a program may send to
+the judge (8 MB), right or wrong."""
+
 GROUP: Final = 25
 """Inputs in one test where the reference has to run: a process per input would cost more
 than all the calls."""
+
+GROUP_LIMITS: Final = Limits(cpu_seconds=10.0, wall_seconds=45.0)
+"""Limits of such a test: many calls, and the reference's time as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +83,7 @@ def _read(record: Record, where: Where) -> Task:
     for part in ("base", "plus"):
         inputs = [convert(args) for args in _argument_lists(record, f"{part}_input", where)]
         expected = _expected(record, f"{part}_expected", inputs, where)
+        inputs, expected = _sendable(data.task_id, inputs, expected)
         if data.interface.name in ROOTS:
             tests += _root_tests(data, inputs)
         elif expected is None:
@@ -177,12 +189,13 @@ def _read_mbpp_origin(record: Record, where: Where) -> Task:
 
 
 def _origin_task(data: _Data, origin: _Origin) -> Task:
+    inputs, results = _sendable(data.task_id, origin.inputs, origin.results)
     if data.interface.name in ROOTS:
-        return _task(data, _root_tests(data, origin.inputs), Checker())
-    if origin.results is None:
-        tests = _reference_tests(data, origin.inputs, origin.reference, "ref_func")
+        return _task(data, _root_tests(data, inputs), Checker())
+    if results is None:
+        tests = _reference_tests(data, inputs, origin.reference, "ref_func")
         return _task(data, tests, Checker())
-    calls = _call_tests(origin.inputs, origin.results)
+    calls = _call_tests(inputs, results)
     return _task(data, calls, _checker(data, calls))
 
 
@@ -261,6 +274,20 @@ def _compared(tree: ast.Module) -> tuple[str, float]:
 
 
 # ----------------------------------------------------------------------------- tests
+def _sendable(
+    task_id: str, inputs: list[list[Any]], results: list[Any] | None
+) -> tuple[list[list[Any]], list[Any] | None]:
+    """Leave out the inputs whose results are `OVERSIZE`."""
+    if task_id not in OVERSIZE:
+        return inputs, results
+    position, largest, _ = OVERSIZE[task_id]
+    kept = [index for index, args in enumerate(inputs) if args[position] <= largest]
+    return (
+        [inputs[index] for index in kept],
+        None if results is None else [results[index] for index in kept],
+    )
+
+
 def _call_tests(inputs: Sequence[Any], expected: Sequence[Any]) -> list[Test]:
     pairs = zip(inputs, expected, strict=True)
     return [CallTest(tuple(args), expected=value) for args, value in pairs]
@@ -305,6 +332,8 @@ def _task(data: _Data, hidden: Sequence[Test], checker: Checker) -> Task:
     mbpp = data.task_id.startswith("Mbpp/")
     number = int(data.task_id.rpartition("/")[2]) if mbpp else 0
     seconds = SLOW.get(data.task_id)
+    grouped = any(isinstance(test, AssertTest) for test in hidden)
+    usual = GROUP_LIMITS if grouped else Limits()
     return Task(
         id=data.task_id,
         statement=data.statement,
@@ -312,15 +341,23 @@ def _task(data: _Data, hidden: Sequence[Test], checker: Checker) -> Task:
         public_tests=data.public_tests,
         hidden_tests=tuple(hidden),
         checker=checker,
-        limits=Limits() if seconds is None else Limits(seconds, wall_seconds=3 * seconds),
+        limits=usual if seconds is None else Limits(seconds, wall_seconds=3 * seconds),
         reference_program=data.reference,
         metadata={
             "source": "MBPP+" if mbpp else "HumanEval+",
             "source_id": data.task_id.rpartition("/")[2],
             "licence": "Apache-2.0",
             "split": split_of_id(number) if mbpp else "test",
+            **_left_out(data.task_id),
         },
     )
+
+
+def _left_out(task_id: str) -> dict[str, str]:
+    if task_id not in OVERSIZE:
+        return {}
+    position, largest, returned = OVERSIZE[task_id]
+    return {"left_out": f"inputs with argument {position} above {largest}: {returned}"}
 
 
 # --------------------------------------------------------------------------- formats

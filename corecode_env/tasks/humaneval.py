@@ -25,10 +25,17 @@ from corecode_env.tasks.python_source import (
     split_check,
 )
 
-WRONG_EXAMPLES: Final[dict[str, str]] = {
-    "median": "the docstring says 15.0, but the median of its six numbers is 8.0",
-}
-"""Functions of which a docstring example contradicts the task's own solution."""
+WRONG_EXAMPLES: Final = frozenset(
+    {
+        "median([-10, 4, 6, 1000, 10, 20])",  # says 15.0; the median of these is 8.0
+        "sort_array([1, 5, 2, 3, 4])",  # sorted by value instead of by number of ones
+        "sort_array([-2, -3, -4, -5, -6])",  # the same
+        "tri(1)",  # a term of the sequence; the function returns a list
+        "tri(4)",  # the same
+        "bf('Earth', 'Mercury')",  # ("Venus") is a string; the function returns a tuple
+    }
+)
+"""Docstring examples that contradict their own task's solution."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,18 +102,14 @@ def checked_tests(
 
 
 def shown_examples(prompt: Prompt, hidden: tuple[AssertTest, ...] = ()) -> list[Example]:
-    """Return the docstring's examples, except those that the hidden tests contradict."""
-    name = prompt.interface.name
+    """Return the docstring's examples, except wrong ones: listed, or against the tests."""
     results = _results(hidden)
-    shown = []
-    for example in examples(prompt.docstring, name):
-        claimed = ast.dump(parse(example.result))
-        known = results.get(example.key)
-        if known is None and name in WRONG_EXAMPLES:
-            continue
-        if known is None or known == claimed:
-            shown.append(example)
-    return shown
+    return [
+        example
+        for example in examples(prompt.docstring, prompt.interface.name)
+        if example.expression not in WRONG_EXAMPLES
+        and results.get(example.key, claimed := ast.dump(parse(example.result))) == claimed
+    ]
 
 
 def _results(tests: tuple[AssertTest, ...]) -> dict[str, str]:
