@@ -48,6 +48,9 @@ class Turn:
     """Why generation stopped: `stop`, `length`, ...; None if the agent did not say."""
     token_ids: tuple[int, ...] | None = None
     logprobs: tuple[float, ...] | None = None
+    """Log-probability of each token as it was sampled, in nats."""
+    prompt_ids: tuple[int, ...] | None = None
+    """Tokens of the prompt, as the policy saw them."""
 
     def reward(self, agent: str) -> float:
         """Return what this turn paid to an agent; terms that do not apply pay 0."""
@@ -72,6 +75,7 @@ class Turn:
             "finish_reason": self.finish_reason,
             "token_ids": None if self.token_ids is None else list(self.token_ids),
             "logprobs": None if self.logprobs is None else list(self.logprobs),
+            "prompt_ids": None if self.prompt_ids is None else list(self.prompt_ids),
         }
 
     @classmethod
@@ -79,6 +83,7 @@ class Turn:
         """Build a turn from what `to_json` returned."""
         submission, judgement = record["submission"], record["judgement"]
         ids, logprobs = record["token_ids"], record["logprobs"]
+        prompt_ids = record.get("prompt_ids")
         return cls(
             agent=record["agent"],
             round=record["round"],
@@ -90,6 +95,7 @@ class Turn:
             finish_reason=record["finish_reason"],
             token_ids=None if ids is None else tuple(ids),
             logprobs=None if logprobs is None else tuple(logprobs),
+            prompt_ids=None if prompt_ids is None else tuple(prompt_ids),
         )
 
 

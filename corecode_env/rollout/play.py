@@ -61,8 +61,8 @@ def play(
             env.step(None)
             continue
         assert observation is not None, "last() observes by default"
-        request = _as_seen(engine.request(agent), observation)
-        reply = ask(players[agent], request)
+        request = as_seen(engine.request(agent), observation)
+        (reply,) = ask(players[agent], [request])
         replies.append(reply)
         env.step(reply.text)
     return _with_replies(engine.episode, replies)
@@ -86,30 +86,44 @@ def cast_players(names: Sequence[str], agents: Players) -> dict[str, Agent]:
     return players
 
 
-def ask(agent: Agent, request: Request) -> Reply:
-    """Return one agent's answer to one request.
+def ask(agent: Agent, requests: Sequence[Request]) -> list[Reply]:
+    """Return an agent's answers, one for each request.
 
     Raises:
-        EpisodeError: If it does not give exactly one text.
+        EpisodeError: If it does not give exactly one text for each.
     """
-    answers = agent.act([request])
-    if isinstance(answers, str) or len(answers) != 1:
-        raise EpisodeError(
-            f"{request.agent} must answer each request with one text, got {answers!r} for "
-            "one request; return a list of one text"
-        )
-    (answer,) = answers
-    if isinstance(answer, str):
-        return Reply(answer)
-    if not isinstance(answer, Reply):
-        raise EpisodeError(
-            f"{request.agent} must answer with a text or a Reply, got "
-            f"{type(answer).__name__}; return str(...)"
-        )
-    return answer
+    try:
+        answers = agent.act(requests)
+    except StopIteration as error:
+        # Let through, it would end whatever generator stands above without a word.
+        raise EpisodeError(f"{requests[0].agent} must answer, got StopIteration") from error
+    return checked_replies(answers, requests)
 
 
-def _as_seen(request: Request, observation: Mapping[str, Any]) -> Request:
+def checked_replies(answers: object, requests: Sequence[Request]) -> list[Reply]:
+    """Return what an agent answered, if it is one text or Reply for each request.
+
+    Raises:
+        EpisodeError: If it is anything else.
+    """
+    who, number = requests[0].agent, len(requests)
+    if isinstance(answers, str) or not isinstance(answers, Sequence) or len(answers) != number:
+        raise EpisodeError(
+            f"{who} must answer each request with one text, got {answers!r} for {number} "
+            f"request{'s' if number > 1 else ''}; return a list of {number}"
+        )
+    replies: list[Reply] = []
+    for answer in answers:
+        if not isinstance(answer, str | Reply):
+            raise EpisodeError(
+                f"{who} must answer with a text or a Reply, got {type(answer).__name__}; "
+                "return str(...)"
+            )
+        replies.append(Reply(answer) if isinstance(answer, str) else answer)
+    return replies
+
+
+def as_seen(request: Request, observation: Mapping[str, Any]) -> Request:
     """Return a request that shows what the wrappers around the engine made of it."""
     messages = request.messages
     if observation["prompt"] != request.observation["prompt"]:
@@ -122,16 +136,18 @@ def _with_replies(episode: Episode, replies: Sequence[Reply]) -> Episode:
     # Turns of a prefix were not generated here, and stand first.
     stored = len(episode.turns) - len(replies)
     played = (
-        _annotated(turn, reply)
+        annotated(turn, reply)
         for turn, reply in zip(episode.turns[stored:], replies, strict=True)
     )
     return replace(episode, turns=(*episode.turns[:stored], *played))
 
 
-def _annotated(turn: Turn, reply: Reply) -> Turn:
+def annotated(turn: Turn, reply: Reply) -> Turn:
+    """Return a turn with what its agent said about the generation."""
     return replace(
         turn,
         finish_reason=reply.finish_reason,
         token_ids=reply.token_ids,
         logprobs=reply.logprobs,
+        prompt_ids=reply.prompt_ids,
     )
