@@ -143,7 +143,7 @@ def _judge_many(
         file.seek(0)
         entries = read_programs(file, path, tasks, [] if skip_bad else None)
         verdicts: Counter[Verdict] = Counter()
-        with progress("judging", total) as advance:
+        with progress("judging", total, hidden=as_json and sys.stdout.isatty()) as advance:
             for entry, judgement in _judged(executor, entries):
                 verdicts[judgement.verdict] += 1
                 if as_json:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -120,21 +122,20 @@ def play(
         env = make(env_name, tasks=sets[0], split="all", executor=executor, max_cycles=rounds)
         stack.callback(env.close)
         record = stack.enter_context(EpisodeWriter(out)) if out is not None else None
-        summary = Summary(env.possible_agents)
-        drawn = _draw(sets, task_id, seed)
-        # A person at the terminal would not see a prompt under a bar.
-        bar = progress("playing", episodes, hidden="human" in names.values())
-        advance = stack.enter_context(bar)
-        for number in range(episodes):
-            episode = _play_one(env, agents, next(drawn), seed, number)
+        summary = Summary(env.possible_agents, record)
+        played = _play(env, agents, islice(_draw(sets, task_id, seed), episodes), seed)
+        transcripts = 0 if as_json else min(show, episodes)
+        for episode in islice(played, transcripts):
+            output().print(Text.from_ansi(transcript(episode)), soft_wrap=True)
             summary.add(episode)
-            if record is not None:
-                record.write(episode)
-            if as_json:
-                write_json(episode.to_json())
-            elif number < show:
-                output().print(Text.from_ansi(transcript(episode)), soft_wrap=True)
-            advance(1)
+        # A bar must not come between a person and the text on the same terminal.
+        hidden = "human" in names.values() or (as_json and sys.stdout.isatty())
+        with progress("playing", episodes - transcripts, hidden=hidden) as advance:
+            for episode in played:
+                if as_json:
+                    write_json(episode.to_json())
+                summary.add(episode)
+                advance(1)
     if not as_json:
         output().print(summary.table())
         if out is not None:
@@ -142,14 +143,15 @@ def play(
     raise click.exceptions.Exit(Exit.SANDBOX if summary.invalid else Exit.FINE)
 
 
-def _play_one(
-    env: Any, agents: dict[str, Agent], task: Task, seed: int, number: int
-) -> Episode:
-    """Play one episode with the agents whose roles the environment has."""
+def _play(
+    env: Any, agents: dict[str, Agent], tasks: Iterable[Task], seed: int
+) -> Iterator[Episode]:
+    """Play one episode of each task with the agents whose roles the environment has."""
     roles = {role_of(agent) for agent in env.possible_agents}
     team = {role: agent for role, agent in agents.items() if role in roles}
-    episode_seed = derive_seed(seed, "episode", number, bits=31)
-    return play_episode(env, team, seed=episode_seed, options={"task": task})
+    for number, task in enumerate(tasks):
+        episode_seed = derive_seed(seed, "episode", number, bits=31)
+        yield play_episode(env, team, seed=episode_seed, options={"task": task})
 
 
 def _draw(sets: Sequence[TaskSet], task_id: str | None, seed: int) -> Iterator[Task]:
@@ -174,18 +176,22 @@ def _find(sets: Sequence[TaskSet], task_id: str) -> Task:
 class Summary:
     """What a series of episodes came to, in one table."""
 
-    def __init__(self, agents: Sequence[str]) -> None:
+    def __init__(self, agents: Sequence[str], record: EpisodeWriter | None) -> None:
         """Start with no episode.
 
         Args:
             agents: Agents whose returns are shown, in order.
+            record: Where episodes are written too.
         """
         self.agents = list(agents)
+        self.record = record
         self.rows: list[tuple[str, Verdict | None, float | None, dict[str, float]]] = []
         self.invalid = 0
 
     def add(self, episode: Episode) -> None:
-        """Take the end of one episode in."""
+        """Take one episode in."""
+        if self.record is not None:
+            self.record.write(episode)
         judgement = episode.judgement
         self.invalid += not episode.valid
         self.rows.append(

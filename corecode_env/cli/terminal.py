@@ -80,7 +80,7 @@ def progress(label: str, total: int | None, *, hidden: bool = False) -> Iterator
     Args:
         label: What is done, such as `judging`.
         total: Number of items, None if unknown.
-        hidden: Never draw it.
+        hidden: Never draw it, for work that writes to the same terminal meanwhile.
 
     Yields:
         A function to call when items are done.
@@ -94,6 +94,9 @@ def progress(label: str, total: int | None, *, hidden: bool = False) -> Iterator
         TimeRemainingColumn(),
         console=console,
         transient=True,
+        # Rich would send what is printed meanwhile to standard error, results included.
+        redirect_stdout=False,
+        redirect_stderr=False,
         disable=hidden or not console.is_terminal,
     )
     job = bar.add_task(label, total=total)

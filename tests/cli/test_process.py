@@ -2,9 +2,11 @@
 
 import json
 import os
+import pty
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -61,6 +63,40 @@ def test_a_closed_pipe_ends_it_quietly(source: Path) -> None:
         process.stdout.readline()
         process.stdout.close()
         assert b"Traceback" not in process.stderr.read()
+
+
+def test_a_bar_appears_on_a_slow_job_and_takes_nothing_from_stdout(source: Path) -> None:
+    slow = {"task_id": "echo", "program": "import time; time.sleep(1); print(input())"}
+    ours, theirs = pty.openpty()
+    shown: list[bytes] = []
+    # Read all the time: a terminal that nobody reads from stops its writers.
+    reader = threading.Thread(target=read_all, args=(ours, shown))
+    reader.start()
+    try:
+        done = subprocess.run(
+            [*COMMAND, "judge", str(source), "--programs", "-", "--json", "--workers", "1"],
+            input=2 * (json.dumps(slow) + "\n"),
+            stdout=subprocess.PIPE,
+            stderr=theirs,
+            text=True,
+            env={**os.environ, "TERM": "xterm", "COLUMNS": "100"},
+            timeout=120,
+        )
+    finally:
+        os.close(theirs)
+        reader.join()
+        os.close(ours)
+    assert done.returncode == 0
+    assert [json.loads(line)["verdict"] for line in done.stdout.splitlines()] == ["AC", "AC"]
+    assert b"judging" in b"".join(shown)
+
+
+def read_all(terminal: int, chunks: list[bytes]) -> None:
+    try:
+        while chunk := os.read(terminal, 1 << 16):
+            chunks.append(chunk)
+    except OSError:
+        pass  # how Linux says that the other end of a terminal is closed
 
 
 def test_ctrl_c_ends_it_with_130_and_leaves_no_process(source: Path) -> None:
