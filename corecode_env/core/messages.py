@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from corecode_env.core.episode import Submission
 
@@ -41,6 +42,12 @@ def extract_program(action: str, language: str = "python") -> Submission:
     return Submission(body, language, found)
 
 
+@lru_cache(maxsize=64)
+def _closing(mark: str, length: int) -> re.Pattern[str]:
+    """Match a line that closes a fence of `length` marks."""
+    return re.compile(rf"^[ ]{{0,3}}{re.escape(mark)}{{{length},}}[ \t]*$", re.MULTILINE)
+
+
 def _fenced_blocks(text: str) -> list[tuple[str, str, bool]]:
     """Return (tag, body, closed) of every fenced block, in order."""
     blocks: list[tuple[str, str, bool]] = []
@@ -48,9 +55,7 @@ def _fenced_blocks(text: str) -> list[tuple[str, str, bool]]:
     while opening := _OPENING.search(text, position):
         fence, tag = opening.group(1), opening.group(2).lower()
         start = min(opening.end() + 1, len(text))
-        closing = re.compile(
-            rf"^[ ]{{0,3}}{re.escape(fence[0])}{{{len(fence)},}}[ \t]*$", re.MULTILINE
-        ).search(text, start)
+        closing = _closing(fence[0], len(fence)).search(text, start)
         if closing is None:
             blocks.append((tag, text[start:], False))
             break

@@ -72,6 +72,7 @@ PRECEDENCE: Final[tuple[Verdict, ...]] = (
 )
 """The verdict of a program is the first of these that one of its tests has."""
 
+_RANK: Final = {verdict: rank for rank, verdict in enumerate(PRECEDENCE)}
 _ERROR_FREE: Final = frozenset({Verdict.AC, Verdict.WA, Verdict.PE})
 
 
@@ -82,7 +83,7 @@ def worst(verdicts: Sequence[Verdict]) -> Verdict:
     'TLE'
     """
     # No test judged is no evidence at all, so it cannot be right.
-    return min(verdicts, key=PRECEDENCE.index, default=Verdict.SE)
+    return min(set(verdicts), key=_RANK.__getitem__, default=Verdict.SE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +116,9 @@ class TestResult:
         """What this test adds to a pass rate, in [0, 1]."""
         if self.verdict is Verdict.AC:
             return 1.0
-        if self.verdict in (Verdict.WA, Verdict.PE) and self.score is not None:
-            return min(max(self.score, 0.0), 1.0)
-        return 0.0
+        if self.score is None or self.verdict not in (Verdict.WA, Verdict.PE):
+            return 0.0
+        return min(max(self.score, 0.0), 1.0)
 
 
 @dataclass(frozen=True, slots=True)

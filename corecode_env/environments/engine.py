@@ -287,12 +287,13 @@ class TeamEnv(AECEnv[str, dict[str, Any], str | None]):
             raise EpisodeError(
                 "step must follow reset, got a step while no agent is playing; call reset()"
             )
-        if not self._is_live():
+        agent = self.agent_selection
+        if self.terminations[agent] or self.truncations[agent]:
             self._was_dead_step(action)
             return
         if not isinstance(action, str):
             raise TypeError(
-                f"the action of {self.agent_selection!r} must be a string, got "
+                f"the action of {agent!r} must be a string, got "
                 f"{type(action).__name__}; pass the text itself"
             )
         self._play(action)
@@ -311,12 +312,13 @@ class TeamEnv(AECEnv[str, dict[str, Any], str | None]):
         valid = judgement is None or judgement.valid
         # What befell the sandbox is no news about the program.
         feedback = self._feedback_on(judgement) if judgement is not None and valid else ""
-        said = (agent, self._board.round, self._view(agent), text, submission, judgement)
-        turn = Turn(*said)
-        terms: RewardTerms = {}
+        terms: dict[str, Mapping[str, float | None]] = {}
+        turn = Turn(
+            agent, self._board.round, self._view(agent), text, submission, judgement, terms
+        )
         if valid:
-            terms = self.rewards_rule(turn, self._episode((*self._turns, turn)))
-            turn = Turn(*said, terms)
+            # What the turn pays is written into it: a reward looks at the turn itself.
+            terms.update(self.rewards_rule(turn, self._episode((*self._turns, turn))))
         following, round_ = self._next(turn) if valid else (None, turn.round)
         # From here on nothing raises: a step happens as a whole or not at all.
         self._turns.append(turn)
