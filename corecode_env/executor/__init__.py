@@ -7,7 +7,14 @@ hangs or lies is a verdict, never an exception. `corecode_env.executor.testing` 
 for tests of what stands above.
 """
 
-from corecode_env.executor.isolation import IsolationReport
-from corecode_env.executor.local import LocalExecutor
+import sys
 
-__all__ = ["IsolationReport", "LocalExecutor"]
+if sys.platform == "linux":
+    from corecode_env.executor.isolation import IsolationReport
+    from corecode_env.executor.local import LocalExecutor
+
+    __all__ = ["IsolationReport", "LocalExecutor"]
+else:
+    from corecode_env.executor.elsewhere import LocalExecutor
+
+    __all__ = ["LocalExecutor"]

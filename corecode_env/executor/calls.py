@@ -23,7 +23,15 @@ from corecode_env.core.task import CallTest, Checker, Function
 from corecode_env.core.verdict import TestResult, Verdict
 from corecode_env.executor.compare import compare_value, reply_cap
 from corecode_env.executor.session import CallReply, CallSession
-from corecode_env.executor.slot import SERVE, Loop, Outcome, Process, Run, SlotDied
+from corecode_env.executor.slot import (
+    LONGEST_WALL,
+    SERVE,
+    Loop,
+    Outcome,
+    Process,
+    Run,
+    SlotDied,
+)
 from corecode_env.executor.submission import (
     SANDBOX_FAILED,
     Submission,
@@ -52,8 +60,8 @@ def _some(submission: Submission, indices: Sequence[int]) -> dict[int, TestResul
     enforced = enforced_cpu(bench, limits)
     with bench.gate.shared():
         results = _in_one_process(submission, indices, enforced)
-        last = list(results)[-1]
-        if len(results) > 1 and results[last].verdict is Verdict.MLE:
+        last = results[list(results)[-1]]
+        if len(results) > 1 and last.peak_bytes >= limits.memory_bytes:
             # Peak memory is the process's: see which of the tests takes so much alone.
             results = {}
             for index in indices:
@@ -203,7 +211,7 @@ class _Conversation:
             test.args,
             test.kwargs,
             # Later than the process's own deadline, which decides.
-            deadline=began + limits.wall_seconds + 60.0,
+            deadline=began + LONGEST_WALL * limits.wall_seconds + 60.0,
             max_bytes=reply_cap(test.expected),
         )
         used = self.process.cpu_now() - self._spent

@@ -18,7 +18,15 @@ from corecode_env.core.task import AssertTest, Function, Limits, Task
 from corecode_env.core.verdict import TestResult, Verdict
 from corecode_env.executor.inside.tester import Report
 from corecode_env.executor.reports import JUDGE_LIMITS, JudgeProcess, judge_slot, request_of
-from corecode_env.executor.slot import SERVE, Loop, Outcome, Process, Run, SlotDied
+from corecode_env.executor.slot import (
+    LONGEST_WALL,
+    SERVE,
+    Loop,
+    Outcome,
+    Process,
+    Run,
+    SlotDied,
+)
 from corecode_env.executor.submission import SANDBOX_FAILED, Submission
 from corecode_env.executor.verdicts import fault, one_line
 
@@ -116,7 +124,7 @@ def _judge_limits(limits: Limits) -> Limits:
     return replace(
         JUDGE_LIMITS,
         cpu_seconds=max(JUDGE_LIMITS.cpu_seconds, 2 * limits.cpu_seconds),
-        wall_seconds=limits.wall_seconds + JUDGE_LIMITS.wall_seconds,
+        wall_seconds=LONGEST_WALL * limits.wall_seconds + JUDGE_LIMITS.wall_seconds,
         memory_bytes=max(JUDGE_LIMITS.memory_bytes, 2 * int(limits.memory_bytes)),
     )
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 import asyncio
 import atexit
 import os
-import sys
 import threading
 import weakref
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
@@ -66,7 +65,7 @@ class LocalExecutor:
             raise BadConfig(f"workers must be at least 1 or None, got {workers!r}")
         if min_isolation not in LEVELS:
             raise BadConfig(f"min_isolation must be one of {LEVELS}, got {min_isolation!r}")
-        self.workers = workers or len(_cores())
+        self.workers = workers or len(os.sched_getaffinity(0))
         self.min_isolation = min_isolation
         self.language: Language = Python(numpy=numpy)
         self._preload = tuple(preload)
@@ -131,13 +130,15 @@ class LocalExecutor:
         """
         batch = self._new_batch(jobs, deadline, ordered=True)
         loop = asyncio.get_running_loop()
-        if batch.seconds_left is not None:
-            loop.call_later(batch.seconds_left, batch.too_late)
+        left = batch.seconds_left
+        alarm = None if left is None else loop.call_later(left, batch.too_late)
         batch.start()
         try:
             while (item := await _next_of(batch, loop)) is not None:
                 yield item[1]
         finally:
+            if alarm is not None:
+                alarm.cancel()
             # Not `close`, which waits: the loop has other things to do.
             batch.cancel("the batch was given up")
 
@@ -174,7 +175,6 @@ class LocalExecutor:
     def isolation(self) -> IsolationReport:
         """Return the isolation level and how it was found, measuring it if need be."""
         if self._report is None:
-            _refuse_other_systems(self.min_isolation)
             self._report = _measured(lambda: self._settings("candidate", "plain"))
         return self._report
 
@@ -261,21 +261,6 @@ class LocalExecutor:
         self._fresh_start()
 
 
-def _cores() -> set[int]:
-    if hasattr(os, "sched_getaffinity"):
-        return os.sched_getaffinity(0)
-    return set(range(os.cpu_count() or 1))
-
-
-def _refuse_other_systems(min_isolation: str) -> None:
-    if sys.platform != "linux" or not hasattr(os, "fork"):
-        raise IsolationRefused(
-            f"LocalExecutor must run on Linux, got {sys.platform!r}: the sandbox is made of "
-            "Linux kernel features; run it in a Linux container or virtual machine (on "
-            "Windows: WSL 2)"
-        )
-
-
 def _read(batch: Batch) -> Iterator[Item]:
     batch.start()
     try:
@@ -333,6 +318,5 @@ def _at_exit() -> None:
         executor.close()
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork_in_child)
+os.register_at_fork(after_in_child=_after_fork_in_child)
 atexit.register(_at_exit)

@@ -52,15 +52,18 @@ if hard != resource.RLIM_INFINITY:
 if soft != stack:
     resource.setrlimit(resource.RLIMIT_STACK, (stack, hard))
     os.execv(sys.executable, sys.orig_argv)
+register, os.register_at_fork = os.register_at_fork, lambda **hooks: None
 for name in ("", ".core", ".executor"):
     package = types.ModuleType("corecode_env" + name)
     package.__path__ = [sys.argv[1] + name.replace(".", "/")]
     sys.modules[package.__name__] = package
 from corecode_env.executor.inside.zygote import main
-main(3, 4)
+main(3, 4, register)
 """
 """First lines of a zygote: raise the stack limit and execute once more, then stand in for
-our packages, so that nothing but `inside` is imported."""
+our packages, so that nothing but `inside` is imported. What modules want done after a fork
+is not registered: it costs each child some 160 page faults, and the zygote, whose only
+thread holds no lock, needs none of it (children seed `random` anew by themselves)."""
 
 
 @dataclass(frozen=True, slots=True)

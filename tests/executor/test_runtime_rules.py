@@ -9,8 +9,10 @@ from dataclasses import replace
 
 import pytest
 
+from corecode_env.core.errors import IsolationRefused
 from corecode_env.core.task import Limits, Stdio, StdioTest, Task
 from corecode_env.core.verdict import TestResult, Verdict
+from corecode_env.executor import elsewhere
 from corecode_env.executor.bench import Bench, Gate
 from corecode_env.executor.judging import judge
 from corecode_env.executor.language import MAX_SOURCE_CHARS, Python
@@ -216,3 +218,9 @@ def test_an_instant_executor_judges_by_its_rule() -> None:
     ]
     assert [j.passed for j in executor.map([(TASK, "r"), (TASK, "x")])] == [True, False]
     assert executor.jobs == [(TASK, "r"), (TASK, "r"), (TASK, "x")]
+
+
+# ------------------------------------------------------------------- other systems
+def test_other_systems_are_refused_plainly() -> None:
+    with pytest.raises(IsolationRefused, match="must run on Linux"):
+        elsewhere.LocalExecutor(workers=2)

@@ -145,6 +145,16 @@ def test_bad_source_does_not_compile_and_harms_nobody(
     assert executor.judge(ADD, ENDS["AC"]).passed
 
 
+def test_a_program_that_a_busy_machine_keeps_waiting_is_not_idle(
+    executor: LocalExecutor,
+) -> None:
+    task = stdio(("", "3")).with_limits(Limits(cpu_seconds=5.0, wall_seconds=0.5))
+    program = "import time\nwhile time.process_time() < 0.4: pass\nprint(3)"
+    # Of six that share two workers, and with them the machine, none is idle.
+    for judgement in executor.map([(task, program)] * 6):
+        assert judgement.passed
+
+
 def test_measures_come_with_every_result(executor: LocalExecutor) -> None:
     task = stdio(("", "done")).with_limits(Limits(cpu_seconds=5.0))
     program = (

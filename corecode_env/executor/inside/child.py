@@ -14,6 +14,7 @@ import atexit
 import gc
 import json
 import os
+import random
 import resource
 import struct
 import sys
@@ -60,11 +61,23 @@ def main(fields: tuple[Any, ...], descriptors: list[int], warm: Warm) -> NoRetur
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
         record = RECORD.pack(b"R", job, os.getpid(), time.process_time_ns(), peak)
         os.write(warm.records, record)
+        _become_a_process_of_its_own(payload)
         run = _KINDS[kind]
         run(job, payload, extra, warm)
     except BaseException as error:
         _fail(job, error, warm)
     os._exit(BROKEN)
+
+
+def _become_a_process_of_its_own(payload: bytes) -> None:
+    """Do after the fork what modules want done, as far as the program may notice."""
+    if b"native_id" in payload:
+        threading.main_thread()._set_native_id()  # type: ignore[attr-defined]
+    if b"random" in payload:
+        random.seed()
+        numpy = sys.modules.get("numpy")
+        if numpy is not None:
+            numpy.random.seed()
 
 
 def _close_all_but(kept: list[int]) -> None:

@@ -62,12 +62,13 @@ class Warm(NamedTuple):
     """Write end of the pipe for start records."""
 
 
-def main(control: int, records: int) -> None:
+def main(control: int, records: int, register_at_fork: Callable[..., None]) -> None:
     """Prepare everything that children share, then serve jobs for ever.
 
     Args:
         control: Descriptor of the control socket (SEQPACKET).
         records: Descriptor of the write end of the pipe for start records.
+        register_at_fork: What `os.register_at_fork` is for programs.
     """
     control, records = _move(control, SOCKET_AT), _move(records, RECORDS_AT)
     os.closerange(3, SOCKET_AT)
@@ -77,6 +78,7 @@ def main(control: int, records: int) -> None:
     settings = json.loads(sock.recv(1 << 16))
     _preload(settings["preload"], settings["paths"])
     serve, tester = _role(settings["role"])
+    os.register_at_fork = register_at_fork
     floor = Floor.prepare(FloorSettings(**_floor_fields(settings["floor"])))
     streams = _standard_streams()
     module = _fresh_main()
