@@ -455,6 +455,7 @@ STILL_WORKS = {
         import mmap
         m = mmap.mmap(-1, 8192); m.write(b'abc'); print(m[:3]); m.close()
     """,
+    "fstat": "import os, stat; print(stat.S_ISFIFO(os.fstat(1).st_mode), os.fstat(2).st_size)",
     "random": "import random; print(len(str(random.SystemRandom().random())) > 2)",
     "isatty": "import sys; print(sys.stdout.isatty(), sys.stdin.isatty())",
     "local_time": "import time; print(time.localtime(0).tm_year, len(time.tzname))",

@@ -69,6 +69,10 @@ _CLOCKS: Final = (
     12  # clock ids from 12 up, and negative ones, are other processes' and devices'
 )
 
+_AT_EMPTY_PATH: Final = 0x1000
+# libc's fstat is a newfstatat without a path. (With one, it tells a file's size at most.)
+_FSTAT: Final[Rule] = (Masked(3, _AT_EMPTY_PATH, _AT_EMPTY_PATH),)
+
 _RULED: Final[Mapping[str, Rule]] = {
     "clone": (Masked(0, _UNSIGNED & ~_THREAD_EXTRAS, _THREAD),),
     "close_range": (Masked(2, _CLOSE_RANGE_UNSHARE, 0),),
@@ -183,7 +187,7 @@ def seal_code(*, no_paths: bool = False, machine: str = linux.MACHINE) -> bytes:
     """
     actions = {name: PROGRAM.get(name, DENY) for name in ZYGOTE}
     if no_paths:
-        actions |= dict.fromkeys(PATH_CALLS, DENY)
+        actions |= dict.fromkeys(PATH_CALLS, DENY) | {"newfstatat": _FSTAT}
     return _assemble(actions, ALLOW, machine)
 
 
