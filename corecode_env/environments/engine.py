@@ -24,7 +24,7 @@ from pettingzoo.utils.env import AECEnv
 
 from corecode_env import __version__
 from corecode_env.core.episode import Episode, RewardTerms, Submission, Turn
-from corecode_env.core.errors import BadConfig, EpisodeError
+from corecode_env.core.errors import BadConfig, EpisodeError, ExecutorError
 from corecode_env.core.messages import extract_program
 from corecode_env.core.seams import Executor, Request
 from corecode_env.core.seeding import derive_seed, generator
@@ -162,6 +162,7 @@ class TeamEnv(AECEnv[str, dict[str, Any], str | None]):
             UnknownName: If no task has the id.
             BadConfig: If an option has another form, or the prefix another order of
                 agents than this team, or it ends the episode.
+            ExecutorError: If the sandbox fails while the prefix is played.
         """
         task, prefix = self._read_options(options or {})
         if seed is not None:
@@ -221,11 +222,21 @@ class TeamEnv(AECEnv[str, dict[str, Any], str | None]):
         self.infos = self._new_infos(self.agent_selection)
 
     def _first_role(self) -> Role:
-        role = self.team.rule(self.team, ())
+        role = self._pick(())
         if role is None:
             raise BadConfig(
                 "a team's rule must name a first role in every round, got None for a "
                 "round without turns"
+            )
+        return role
+
+    def _pick(self, turns: Sequence[Turn]) -> Role | None:
+        """Ask the team whose turn is next in this round."""
+        role = self.team.rule(self.team, turns)
+        if role is not None and role.agent not in self._roles:
+            raise BadConfig(
+                f"a team's rule must name a role of the team, got {role.agent!r}; the team "
+                f"has {', '.join(self._roles)}"
             )
         return role
 
@@ -255,6 +266,10 @@ class TeamEnv(AECEnv[str, dict[str, Any], str | None]):
                         f"{self.agent_selection!r}, got {agent!r}; give the turns in order"
                     )
                 self._play(text)
+            if not self._valid:
+                raise ExecutorError(
+                    "the sandbox failed while the option prefix was played; reset again"
+                )
             if not self._is_live():
                 raise BadConfig(
                     f"the option prefix must leave the episode open, got one that ends it "
@@ -359,7 +374,7 @@ class TeamEnv(AECEnv[str, dict[str, Any], str | None]):
         round_ = self._board.round
         if turn.judgement is not None and self._solved(turn.judgement):
             return None, round_
-        role = self.team.rule(self.team, [*self._turns[self._round_start :], turn])
+        role = self._pick([*self._turns[self._round_start :], turn])
         if role is not None or round_ + 1 == self.max_cycles:
             return role, round_
         return self._first_role(), round_ + 1
@@ -409,6 +424,7 @@ class TeamEnv(AECEnv[str, dict[str, Any], str | None]):
     # ------------------------------------------------------------- what agents get to see
     def observe(self, agent: str) -> dict[str, Any]:
         """Return what an agent sees now."""
+        self._require_episode()
         return dict(self._view(agent))
 
     def _view(self, agent: str) -> dict[str, Any]:
@@ -427,23 +443,25 @@ class TeamEnv(AECEnv[str, dict[str, Any], str | None]):
 
     def messages(self, agent: str) -> tuple[dict[str, str], ...]:
         """Return an agent's prompt as chat messages."""
+        self._require_episode()
         return ({"role": "user", "content": self._view(agent)["prompt"]},)
 
     def request(self, agent: str) -> Request:
         """Return an agent's turn as agents are asked for it."""
-        assert self._seed is not None, "reset draws one"
+        seed = self._require_episode()
         return Request(
             agent=agent,
             role=self._roles[agent].name,
             observation=self.observe(agent),
             messages=self.messages(agent),
             task_id=self.task.id,
-            seed=derive_seed(self._seed, "turn", *self._path, len(self._turns), agent),
+            seed=derive_seed(seed, "turn", *self._path, len(self._turns), agent),
             task=self.task,
         )
 
     def state(self) -> dict[str, Any]:  # type: ignore[override]
         """Return what the whole team knows, for a central critic; no hidden test."""
+        self._require_episode()
         playing = bool(self.agents) and self._is_live()
         return state_of(self._brief, self._board, self.agent_selection if playing else "")
 
@@ -455,9 +473,14 @@ class TeamEnv(AECEnv[str, dict[str, Any], str | None]):
         Raises:
             EpisodeError: Before the first reset.
         """
-        if self._seed is None:
-            raise EpisodeError("episode must follow reset, got none yet; call reset()")
+        self._require_episode()
         return self._episode(tuple(self._turns))
+
+    def _require_episode(self) -> int:
+        """Return the seed of the episode, or say that there is none yet."""
+        if self._seed is None:
+            raise EpisodeError("there must be an episode first, got none yet; call reset()")
+        return self._seed
 
     def _episode(self, turns: tuple[Turn, ...]) -> Episode:
         return Episode(

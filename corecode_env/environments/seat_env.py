@@ -13,7 +13,7 @@ import gymnasium
 from pettingzoo.utils.env import AECEnv
 
 from corecode_env.core.calling import ObservationFunction, as_agent
-from corecode_env.core.errors import BadConfig, EpisodeError
+from corecode_env.core.errors import BadConfig, EpisodeError, ExecutorError
 from corecode_env.core.registry import unknown_name
 from corecode_env.core.seams import Agent
 from corecode_env.core.task import Task
@@ -99,16 +99,20 @@ class SeatEnv(gymnasium.Env[dict[str, Any], str]):
 
         Raises:
             EpisodeError: If a partner's turn ends the episode before the seat's first.
+            ExecutorError: If the sandbox fails before it.
         """
         super().reset(seed=seed)
         self.team_env.reset(seed=seed, options=options)
         self._let_partners_play()
         observation, reward, terminated, truncated, info = self.team_env.last()
-        if terminated or truncated:
+        if truncated:
+            raise ExecutorError(
+                f"the sandbox failed before the first turn of {self.seat!r}; reset again"
+            )
+        if terminated:
             raise EpisodeError(
                 f"the seat {self.seat!r} must get a turn, got an episode that its partners "
-                "ended; the infos say reward_valid=False if the sandbox failed: "
-                f"{info}"
+                "ended before; choose other partners, tasks or an earlier seat"
             )
         self._paid_early = float(reward)
         self._early_terms = dict(info["reward_terms"])

@@ -13,7 +13,13 @@ from pettingzoo.env_registry.exceptions import VersionNotFound
 
 import corecode_env
 from corecode_env import environments
-from corecode_env.core.errors import BadConfig, EpisodeError, SplitError, UnknownName
+from corecode_env.core.errors import (
+    BadConfig,
+    EpisodeError,
+    ExecutorError,
+    SplitError,
+    UnknownName,
+)
 from corecode_env.core.task import Task
 from corecode_env.environments import planner_coder_v0, solo_coder_v0
 from corecode_env.environments.team import Role, Team
@@ -194,6 +200,38 @@ def test_a_team_without_a_first_role(executor: Any, say: SimpleNamespace) -> Non
     env = environments.TeamEnv(team, tasks=[say.task()], executor=executor)
     with pytest.raises(BadConfig, match="first role"):
         env.reset(seed=0)
+
+
+def test_a_rule_that_names_a_stranger(executor: Any, say: SimpleNamespace) -> None:
+    stranger = Role("tester", acts="program")
+    team = Team((Role("coder", acts="program"),), lambda team, turns: stranger)
+    env = environments.TeamEnv(team, tasks=[say.task()], executor=executor)
+    with pytest.raises(BadConfig, match="got 'tester_0'; the team has coder_0"):
+        env.reset(seed=0)
+
+
+def test_a_prefix_in_which_the_sandbox_fails(executor: Any, say: SimpleNamespace) -> None:
+    env = solo_coder_v0.raw_env(tasks=[say.task()], executor=executor, max_cycles=2)
+    with pytest.raises(ExecutorError, match="while the option prefix was played"):
+        env.reset(seed=0, options={"prefix": [("coder_0", say.breaks)]})
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda env: env.episode,
+        lambda env: env.judgement,
+        lambda env: env.state(),
+        lambda env: env.observe("coder_0"),
+        lambda env: env.messages("coder_0"),
+        lambda env: env.request("coder_0"),
+    ],
+)
+def test_questions_before_the_first_reset(
+    ask: Any, executor: Any, say: SimpleNamespace
+) -> None:
+    with pytest.raises(EpisodeError, match="call reset"):
+        ask(solo_coder_v0.raw_env(tasks=[say.task()], executor=executor))
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 import corecode_env
-from corecode_env.core.errors import BadConfig, EpisodeError, UnknownName
+from corecode_env.core.errors import BadConfig, EpisodeError, ExecutorError, UnknownName
 from corecode_env.core.messages import extract_program
 from corecode_env.core.seams import Reply, Request
 from corecode_env.core.task import Task
-from corecode_env.environments import SeatEnv, planner_coder_v0
+from corecode_env.environments import Role, SeatEnv, Team, TeamEnv, planner_coder_v0
 from corecode_env.environments.seat_env import reference_answer
 
 
@@ -112,6 +112,23 @@ def test_a_step_after_the_end_is_an_error(
     env.step(say.right)
     with pytest.raises(EpisodeError, match="call reset"):
         env.step(say.right)
+
+
+def debugger_seat(coder: str, executor: Any, say: SimpleNamespace) -> SeatEnv:
+    roles = (Role("coder", acts="program"), Role("debugger", acts="program", template="solo"))
+    env = TeamEnv(Team(roles), tasks=[say.task()], executor=executor)
+    return SeatEnv(env, "debugger_0", {"coder_0": lambda observation: coder})
+
+
+def test_a_seat_that_never_gets_a_turn_is_an_error(
+    executor: Any, say: SimpleNamespace
+) -> None:
+    with pytest.raises(EpisodeError, match="its partners ended before"):
+        debugger_seat(say.right, executor, say).reset(seed=0)
+    with pytest.raises(ExecutorError, match="reset again"):
+        debugger_seat(say.breaks, executor, say).reset(seed=0)
+    observation, _ = debugger_seat(say.wrong, executor, say).reset(seed=0)
+    assert "0 of 1 passed" in observation["feedback"]
 
 
 def test_a_text_is_wanted(tasks: list[Task], executor: Any) -> None:
