@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 import re
 from importlib import metadata
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 from rich.table import Table
@@ -15,7 +15,9 @@ from corecode_env.cli import options
 from corecode_env.cli.exits import Exit
 from corecode_env.cli.terminal import output, progress, write_json
 from corecode_env.executor import LocalExecutor
-from corecode_env.executor.isolation import IsolationReport, acceptable, ways_out
+
+if TYPE_CHECKING:
+    from corecode_env.executor.isolation import IsolationReport
 
 DISTRIBUTION: Final = "corecode-env"
 FOR_DEVELOPERS: Final = frozenset({"docs", "test", "all"})
@@ -42,6 +44,8 @@ def doctor(min_isolation: str, as_json: bool) -> None:
     with LocalExecutor(1, min_isolation="L0") as executor:
         with progress("testing the sandbox", None):
             report = executor.isolation()
+    from corecode_env.executor.isolation import acceptable, ways_out  # for Linux only
+
     good = acceptable(report.level, min_isolation)
     if as_json:
         write_json(
@@ -108,6 +112,8 @@ def _print_isolation(report: IsolationReport, wanted: str, *, good: bool) -> Non
         console.print(", ".join(report.selftest.breaches))
     else:
         console.print(f"\n{len(report.selftest.held)} attacks were tried, all were held off")
+    from corecode_env.executor.isolation import ways_out  # for Linux only
+
     ways = ways_out(report)
     if ways:
         console.print(Text("\nto get more", style="bold"))

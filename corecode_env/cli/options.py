@@ -8,7 +8,9 @@ from typing import Any, TypeVar
 import click
 
 from corecode_env.executor import LocalExecutor
-from corecode_env.executor.isolation import LEVELS
+
+LEVELS = ("L3", "L2", "L2-", "L1", "L0")
+"""Isolation levels, strongest first. The executor's own list can be loaded on Linux only."""
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -41,7 +43,7 @@ def min_isolation(command: Command) -> Command:
     """Add `--min-isolation`."""
     return click.option(
         "--min-isolation",
-        type=click.Choice(tuple(reversed(LEVELS))),
+        type=click.Choice(LEVELS),
         default="L2",
         show_default=True,
         help="Refuse to run programs below this level (see `corecode doctor`).",

@@ -5,8 +5,9 @@ from collections.abc import Callable
 
 from click.testing import Result
 
+from corecode_env.cli import options
 from corecode_env.cli.doctor import extras, versions
-from corecode_env.executor import LocalExecutor
+from corecode_env.executor import LocalExecutor, isolation
 
 Run = Callable[..., Result]
 
@@ -28,6 +29,10 @@ def test_the_exit_code_says_whether_the_level_is_reached(run: Run) -> None:
         reached = levels.index(level) >= levels.index(wanted)
         expected = 0 if reached else 3
         assert run("doctor", "--min-isolation", wanted).exit_code == expected
+
+
+def test_the_levels_to_choose_from_are_those_of_the_executor() -> None:
+    assert tuple(reversed(options.LEVELS)) == isolation.LEVELS
 
 
 def test_every_layer_is_on_or_says_why_not(run: Run) -> None:
