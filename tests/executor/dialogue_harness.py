@@ -35,6 +35,7 @@ def _child(work: Callable[[], None], keep: tuple[int, ...], seconds: int) -> int
         null = os.open(os.devnull, os.O_RDWR)
         for fd in range(3):
             os.dup2(null, fd)
+        sys.stdout, sys.stderr = open(1, "w"), open(2, "w")
         for fd in range(3, 256):
             if fd not in keep:
                 try:

@@ -64,7 +64,6 @@ class _Server(Codec):
         self.numbers: dict[int, int] = {}
         self.visitors: dict[int, Any] = {}
         self.visitor_numbers: dict[int, int] = {}
-        self.ended = False  # whether the last callback ended an iteration
         self.operations: dict[str, Callable[[dict[str, Any]], Any]] = {
             "name": self.look_up,
             "call": self.call,
@@ -278,8 +277,9 @@ class _Server(Codec):
 
     def visiting_iterator(self, number: int) -> Iterator[Any]:
         while True:
-            value = self.call_back("next", number)
-            if self.ended:
+            try:
+                value = self.call_back("next", number)
+            except StopIteration:
                 return
             yield value
 
@@ -306,7 +306,9 @@ class _Server(Codec):
             if "op" not in answer:
                 break
             self.answer(answer)
-        self.plain, self.ended = plain, "stop" in answer
+        self.plain = plain
+        if "stop" in answer:
+            raise StopIteration
         if "raised" in answer:
             raise _rebuild(answer)
         return self.decode(answer.get("ok"))
@@ -335,6 +337,10 @@ class Visitor:
     def __setattr__(self, name: str, value: Any) -> None:
         """Have the judge set an attribute."""
         self._call_back("set", self._number, name, (value,))
+
+    def __next__(self) -> Any:
+        """Have the judge advance the object."""
+        return self._call_back("next", self._number)
 
     def __exit__(self, *error: object) -> Any:
         """Have the judge leave the object's context; what was raised stays here."""

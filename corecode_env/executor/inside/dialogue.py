@@ -316,7 +316,8 @@ class Dialogue(Codec):
         elif callable(value):
             kind = "callable"
         else:
-            kind = "iterator" if hasattr(type(value), "__next__") else "object"
+            is_iterator = hasattr(type(value), "__next__") and not _is_open(value)
+            kind = "iterator" if is_iterator else "object"
         return [number, kind, str(getattr(value, "__name__", "function"))]
 
     def decode_other(self, tag: str, content: Any) -> Any:

@@ -123,9 +123,13 @@ def unpack(body: bytes) -> Any:
         Garbled: If the bytes are not strict JSON, or nested too deep to read.
     """
     try:
-        return _from_text(body.decode("utf-8"))
-    except (ValueError, RecursionError, MemoryError) as error:
+        text = body.decode("utf-8")
+        message, end = _scan(text, 0)
+    except (ValueError, StopIteration, RecursionError, MemoryError) as error:
         raise Garbled(f"not a message: {type(error).__name__}") from error
+    if end != len(text):
+        raise Garbled("not a message: more than one value")
+    return message
 
 
 def _parse_int(text: str) -> int:
@@ -143,9 +147,8 @@ def _parse_constant(text: str) -> float:
 _to_text: Callable[[object], str] = json.JSONEncoder(
     allow_nan=False, separators=(",", ":")
 ).encode
-_from_text: Callable[[str], Any] = json.JSONDecoder(
-    parse_int=_parse_int, parse_constant=_parse_constant
-).decode
+_DECODER = json.JSONDecoder(parse_int=_parse_int, parse_constant=_parse_constant)
+_scan: Callable[[str, int], tuple[Any, int]] = _DECODER.scan_once  # type: ignore[attr-defined]
 _read, _write = os.read, os.write
 
 
@@ -164,9 +167,9 @@ _TAKE_APART: dict[type, tuple[str, Callable[[Any], Any]]] = {
     _Keys: ("keys", list),
     _Values: ("values", list),
     _Items: ("items", list),
-    datetime: ("datetime", lambda v: v.isoformat()),
+    datetime: ("datetime", lambda v: [v.isoformat(), v.fold]),
     date: ("date", lambda v: v.isoformat()),
-    time: ("time", lambda v: v.isoformat()),
+    time: ("time", lambda v: [v.isoformat(), v.fold]),
     timedelta: ("timedelta", lambda v: [v.days, v.seconds, v.microseconds]),
     slice: ("slice", lambda v: [v.start, v.stop, v.step]),
     type(Ellipsis): ("ellipsis", lambda v: None),
@@ -183,9 +186,9 @@ _PUT_TOGETHER: dict[str, Callable[[Any], Any]] = {
     "keys": lambda items: dict.fromkeys(items).keys(),
     "values": lambda items: dict(enumerate(items)).values(),
     "items": lambda items: dict(items).items(),
-    "datetime": datetime.fromisoformat,
+    "datetime": lambda parts: datetime.fromisoformat(parts[0]).replace(fold=parts[1]),
     "date": date.fromisoformat,
-    "time": time.fromisoformat,
+    "time": lambda parts: time.fromisoformat(parts[0]).replace(fold=parts[1]),
     "timedelta": lambda parts: timedelta(*parts),
     "slice": lambda parts: slice(*parts),
     "ellipsis": lambda nothing: ...,
