@@ -33,7 +33,7 @@ LEVELS: Final = ("L0", "L1", "L2-", "L2", "L3")
 """From weakest to strongest."""
 
 ON: Final = "on"
-_FLOOR: Final = ("rlimits", "no_new_privs", "seccomp", "not_root")
+_FLOOR: Final = ("rlimits", "no_new_privs", "seccomp", "not_root", "no_capabilities")
 _EXTRA: Final = ("private_root", "network_namespace", "ipc_namespace", "process_limit")
 
 _WAYS_OUT: Final[Mapping[str, str]] = {

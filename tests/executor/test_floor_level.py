@@ -18,7 +18,9 @@ from corecode_env.executor.isolation import (
 from corecode_env.executor.selftest import SELF_TEST, SelfTestReport, run_self_test
 
 ALL_HELD = SelfTestReport(held=tuple(case.name for case in SELF_TEST))
-FLOOR = dict.fromkeys(("rlimits", "no_new_privs", "seccomp", "not_root", "landlock"), "on")
+FLOOR = dict.fromkeys(
+    ("rlimits", "no_new_privs", "seccomp", "not_root", "no_capabilities", "landlock"), "on"
+)
 EXTRA = dict.fromkeys(
     ("private_root", "network_namespace", "ipc_namespace", "process_limit"), "on"
 )
@@ -51,7 +53,7 @@ def test_a_stand_in_for_landlock_makes_L2_minus(stand_in: str) -> None:
     assert level_of(layers | {stand_in: "on"}, ALL_HELD) == "L2-"
 
 
-@pytest.mark.parametrize("layer", ["no_new_privs", "seccomp", "not_root"])
+@pytest.mark.parametrize("layer", ["no_new_privs", "seccomp", "not_root", "no_capabilities"])
 def test_without_a_layer_of_the_floor_only_limits_are_left(layer: str) -> None:
     assert level_of(FLOOR | EXTRA | {layer: "refused"}, ALL_HELD) == "L1"
 

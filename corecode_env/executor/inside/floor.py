@@ -95,7 +95,8 @@ class Floor:
         self._uid: int | None = None
         self._keeps_roots_files = False
         self._seal: seccomp.Filter | None = None
-        self._virtual_bytes = 0
+        self._shows_processes = False
+        self._virtual_bytes = self._data_bytes = 0
         self._hard: dict[int, int] = {}
         self._timer = _CpuTimer()
         self._die_with_zygote = linux.prepared(
@@ -116,10 +117,11 @@ class Floor:
         _start_over()
         floor._try("first_out_of_memory", _die_first_when_memory_ends)
         if linux.SUPPORTED:
-            floor._virtual_bytes = _virtual_bytes()
-            rights = landlock.known_rights() if landlock.abi() else None
-            locked = rights is not None and "landlock" not in settings.disabled
-            floor._enter_namespaces(process_files=locked)
+            floor._virtual_bytes, floor._data_bytes = _sizes()
+            floor._shows_processes = (
+                bool(landlock.abi()) and "landlock" not in settings.disabled
+            )
+            floor._enter_namespaces()
             floor._choose_user()
             floor._limit_for_good()
             floor._try("no_new_privs", lambda: linux.prctl(linux.PR_SET_NO_NEW_PRIVS, 1))
@@ -169,7 +171,7 @@ class Floor:
                 self.layers[name] = str(error)
         return self.layers[name] == ON
 
-    def _enter_namespaces(self, *, process_files: bool) -> None:
+    def _enter_namespaces(self) -> None:
         settings = self._settings
         if not settings.namespaces:
             for name in namespaces.LAYERS:
@@ -183,7 +185,7 @@ class Floor:
         self._try(
             "private_root",
             lambda: namespaces.enter_private_root(
-                settings.readable, process_files=process_files
+                settings.readable, process_files=self._shows_processes
             ),
         )
         self.layers |= namespaces.separate(settings.disabled)
@@ -246,7 +248,8 @@ class Floor:
         return None
 
     def _filter_calls(self) -> None:
-        found_by_rule = ON in (self.layers["landlock"], self.layers["private_root"])
+        rooted = self.layers["private_root"] == ON and not self._shows_processes
+        found_by_rule = self.layers["landlock"] == ON or rooted
         if found_by_rule:
             self.layers["no_paths"] = "not needed: files are closed by a better layer"
         no_paths = not found_by_rule and "no_paths" not in self._settings.disabled
@@ -302,7 +305,7 @@ class Floor:
         self._clamp(resource.RLIMIT_FSIZE, limits.file_bytes)
         self._clamp(resource.RLIMIT_STACK, limits.stack_bytes)
         # DATA counts private writable memory; AS stops shared mappings too.
-        self._clamp(resource.RLIMIT_DATA, limits.memory_bytes)
+        self._clamp(resource.RLIMIT_DATA, self._data_bytes + limits.memory_bytes)
         if linux.SUPPORTED:
             room = self._virtual_bytes + limits.memory_bytes + _VIRTUAL_SLACK
             self._clamp(resource.RLIMIT_AS, room)
@@ -396,9 +399,11 @@ def _die_first_when_memory_ends() -> None:
     Path("/proc/self/oom_score_adj").write_text(_OOM_FIRST)
 
 
-def _virtual_bytes() -> int:
-    pages = int(Path("/proc/self/statm").read_text().split()[0])
-    return pages * resource.getpagesize()
+def _sizes() -> tuple[int, int]:
+    """Return the bytes of all mappings, and of those that are private and writable."""
+    pages = Path("/proc/self/statm").read_text().split()
+    size = resource.getpagesize()
+    return int(pages[0]) * size, int(pages[5]) * size
 
 
 def _child_fails(action: Callable[[], object]) -> bool:

@@ -147,8 +147,7 @@ class Filter:
         self._install = linux.prepared(
             "seccomp",
             ctypes.c_ulong(linux.SECCOMP_SET_MODE_FILTER),
-            # Before 5.16 a filter also slows speculation down, for the whole process.
-            ctypes.c_ulong(linux.SECCOMP_FILTER_FLAG_SPEC_ALLOW),
+            ctypes.c_ulong(_flags()),
             ctypes.byref(self._header),
         )
 
@@ -163,6 +162,19 @@ class Filter:
             self._words[place] = pid
         if linux.syscall(*self._install) < 0:
             raise linux.failure("seccomp")
+
+
+def _flags() -> int:
+    """Return the flags to install filters with, as far as this kernel knows them."""
+    # Before 5.16 a filter also slows speculation down, for the whole process. A kernel that
+    # knows the flag stumbles over the missing filter, another one over the flag.
+    wanted = linux.SECCOMP_FILTER_FLAG_SPEC_ALLOW
+    mode = ctypes.c_ulong(linux.SECCOMP_SET_MODE_FILTER)
+    try:
+        linux.call("seccomp", mode, ctypes.c_ulong(wanted), None)
+    except OSError as error:
+        return wanted if error.errno == errno.EFAULT else 0
+    return 0
 
 
 def supported(machine: str = linux.MACHINE) -> bool:
