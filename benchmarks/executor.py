@@ -215,7 +215,9 @@ def cold_python(program: str, given: str) -> int:
 # What a zygote has loaded for itself.
 SUPPORT = ("site", "socket", "json", "ctypes", "select", "traceback", "tokenize")
 FORKER = """
-import gc, importlib, os, sys, time
+import os
+os.register_at_fork = lambda **hooks: None  # as in a zygote
+import gc, importlib, sys, time
 for name in sys.argv[1].split(','):
     importlib.import_module(name)
 gc.collect()
@@ -345,7 +347,7 @@ def measure(
     readings = {key: Reading() for key in keys}
     for number in range(rounds):
         for key in keys:
-            print(f"\rround {number + 1} of {rounds}: {': '.join(key):44}", end="", flush=True)
+            _say(f"round {number + 1} of {rounds}: {': '.join(key)}")
             for driver in drivers:
                 driver.send((key, seconds))
             for driver in drivers:
@@ -357,8 +359,13 @@ def measure(
             programs = sum(count for count, _, _ in answers)
             cpu = sum(used for _, _, used in answers)
             readings[key].milliseconds.append(1000 * cpu / max(programs, 1))
-    print("\r" + " " * 70 + "\r", end="")
+    _say("")
     return readings
+
+
+def _say(progress: str) -> None:
+    if sys.stderr.isatty():
+        print(f"\r{progress:70}", end="\r", file=sys.stderr, flush=True)
 
 
 # ------------------------------------------------------------------------- report

@@ -104,7 +104,7 @@ class Zygote:
         finally:
             theirs.close()
             os.close(records)
-        self._closed = False
+        self.closed = False
         self._pidfd = os.pidfd_open(self.pid)
         try:
             self.ready: Mapping[str, Any] = self._await_ready(settings)
@@ -190,9 +190,9 @@ class Zygote:
         """Kill it and reap it; bounded in time, idempotent."""
         if os.getpid() != self.owner:
             self.abandon()
-        if self._closed:
+        if self.closed:
             return
-        self._closed = True
+        self.closed = True
         try:
             signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
         except ProcessLookupError:
@@ -211,8 +211,8 @@ class Zygote:
 
     def abandon(self) -> None:
         """Let go of the descriptors only: the zygote belongs to another process."""
-        if not self._closed:
-            self._closed = True
+        if not self.closed:
+            self.closed = True
             self._release()
 
     def _release(self) -> None:
