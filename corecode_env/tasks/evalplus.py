@@ -220,7 +220,7 @@ class _Origin:
             tree = parse(source)
             values = {
                 node.targets[0].id: node.value
-                for node in ast.walk(tree)
+                for node in _statements(tree)
                 if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
             }
             inputs = [list(args) for args in literal(values["inputs"])]
@@ -236,6 +236,12 @@ class _Origin:
             expected = f"a test with {len(inputs)} results, one per input"
             raise where.bad("test", f"{len(results)} results", expected)
         return cls(inputs, results, reference, entry, atol)
+
+
+def _statements(tree: ast.Module) -> list[ast.stmt]:
+    """Return the statements of the module and of its function `check`."""
+    check = definitions(tree).get("check")
+    return [*tree.body, *(check.body if check else [])]
 
 
 _HARNESS: Final = frozenset({"is_floats", "assertion", "check"})
@@ -258,7 +264,8 @@ def _reference_source(tree: ast.Module) -> str:
 
 def _compared(tree: ast.Module) -> tuple[str, float]:
     """Return the function that the test calls, and its tolerance."""
-    for node in ast.walk(tree):
+    loops = [node for node in _statements(tree) if isinstance(node, ast.For)]
+    for node in (inner for loop in loops for inner in ast.walk(loop)):
         match node:
             case ast.Call(
                 func=ast.Name(id="assertion"),

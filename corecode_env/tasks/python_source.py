@@ -97,7 +97,10 @@ def literal(node: ast.expr | str) -> Any:
             raise ValueError("not one literal")
         node = body[0].value
     try:
-        return ast.literal_eval(_Infinities().visit(ast.Expression(node)))
+        try:
+            return ast.literal_eval(node)
+        except ValueError:
+            return ast.literal_eval(_Infinities().visit(ast.Expression(node)))
     except (TypeError, RecursionError, MemoryError) as error:  # {[]}: unhashable
         raise ValueError(f"not a literal: {error}") from error
 
