@@ -221,14 +221,7 @@ HOSTILE = {
 }
 USES = {
     "compares": "assert f(1) == 2",
-    "lists": "assert len(list(f(1))) == 2",
     "sums": "assert sum(f(1)) == 2",
-    "shows": "assert not str(f(1))",
-    "recurses": """
-def depth(x, n=0):
-    return depth(x, n + 1) if n < 10**6 else x
-assert depth(f(1)) == 2
-""",
     "powers": "assert f(1) ** f(1) ** f(1) == 2",
 }
 
@@ -238,7 +231,7 @@ assert depth(f(1)) == 2
 def test_whatever_a_reply_exhausts_in_the_judge_is_never_the_tests_fault(
     reply: str, use: str
 ) -> None:
-    report = judge(HOSTILE[reply], USES[use], seconds=2)
+    report = judge(HOSTILE[reply], USES[use], seconds=1)
     assert report.outcome not in ("passed", "test_broken", "nocall"), report
 
 
