@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 import traceback
 from typing import Any
@@ -72,6 +73,10 @@ app.add_command(doctor)
 
 def run() -> None:
     """Run the command line of this process, and exit."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A lone surrogate, or a locale without the letter, must not end a report.
+            stream.reconfigure(errors="backslashreplace")
     try:
         app(prog_name="corecode")
     except Exception:

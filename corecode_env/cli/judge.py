@@ -14,7 +14,14 @@ from corecode_env.cli import options
 from corecode_env.cli.exits import Exit, Failure, exit_of
 from corecode_env.cli.programs import Entry, open_programs, read_programs
 from corecode_env.cli.sources import LISTED, open_tasks
-from corecode_env.cli.terminal import output, progress, say, verdict_style, write_json
+from corecode_env.cli.terminal import (
+    output,
+    printable,
+    progress,
+    say,
+    verdict_style,
+    write_json,
+)
 from corecode_env.core.errors import BadRecord
 from corecode_env.core.seams import Job
 from corecode_env.core.task import Task
@@ -127,7 +134,7 @@ def print_judgement(judgement: Judgement) -> None:
             f"{result.cpu_seconds:.3f}",
             f"{result.wall_seconds:.3f}",
             f"{result.peak_bytes / 2**20:.1f}",
-            Text("; ".join(filter(None, (result.note, *result.flags)))),
+            Text(printable("; ".join(filter(None, (result.note, *result.flags))))),
         )
     console.print(table)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from corecode_env.cli.terminal import say
+from corecode_env.cli.terminal import progress, say
 from corecode_env.tasks import TaskSet, load_tasks
 
 LISTED = 10
@@ -19,7 +19,8 @@ def open_tasks(
         format_name: Format of the file, None to find out.
         skip_bad: Leave out broken records.
     """
-    tasks = load_tasks(source, format_name, skip_bad=skip_bad)
+    with progress(f"reading {source}", None):
+        tasks = load_tasks(source, format_name, skip_bad=skip_bad)
     if tasks.skipped:
         say(f"{source}: {len(tasks.skipped)} records skipped")
         for error in tasks.skipped[:LISTED]:

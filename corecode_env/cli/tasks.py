@@ -13,7 +13,7 @@ from rich.text import Text
 from corecode_env.cli import options
 from corecode_env.cli.check import check
 from corecode_env.cli.sources import open_tasks
-from corecode_env.cli.terminal import output, write_json
+from corecode_env.cli.terminal import output, printable, write_json
 from corecode_env.core.task import (
     AssertTest,
     CallTest,
@@ -191,27 +191,29 @@ def _print_task(task: Task, *, hidden: bool, reference: bool) -> None:
         if task.metadata.get(name):
             console.print(f"{name}: {task.metadata[name]}")
     console.print()
-    console.print(task.statement.rstrip())
+    console.print(printable(task.statement.rstrip()))
     _print_tests("public tests", task.public_tests)
     if hidden:
         _print_tests("hidden tests", task.hidden_tests)
     if reference:
         if task.reference_plan:
             console.print(Text("\nreference plan", style="bold"))
-            console.print(task.reference_plan.rstrip())
+            console.print(printable(task.reference_plan.rstrip()))
         console.print(Text("\nreference program", style="bold"))
         program = task.reference_program
         if program is None:
             console.print("none")
         else:
-            console.print(Syntax("", "python", background_color="default").highlight(program))
+            console.print(
+                Syntax("", "python", background_color="default").highlight(printable(program))
+            )
 
 
 def _print_tests(title: str, tests: Sequence[Test]) -> None:
     console = output()
     console.print(Text(f"\n{title}", style="bold"))
     for index, test in enumerate(tests, start=1):
-        console.print(f"{index}. {_test_text(test)}")
+        console.print(printable(f"{index}. {_test_text(test)}"))
     if not tests:
         console.print("none")
 

@@ -6,6 +6,7 @@ Standard output carries results and nothing else, so that it may be piped.
 from __future__ import annotations
 
 import json
+import re
 import sys
 import threading
 from collections.abc import Iterator, Mapping
@@ -28,6 +29,8 @@ from corecode_env.core.verdict import Verdict
 UNWRAPPED = 10_000
 """Columns of output that goes to a file or a pipe."""
 
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
 PROGRESS_AFTER = 2.0
 """A bar appears on work that takes longer than this, in seconds."""
 
@@ -47,6 +50,18 @@ def messages() -> Console:
 def say(text: str) -> None:
     """Write one line for people on standard error."""
     click.echo(text, err=True)
+
+
+def printable(text: str) -> str:
+    r"""Return text with control characters spelled out.
+
+    What a program or a data set wrote must not move the cursor, retitle the window or type
+    into the terminal of the person who reads it.
+
+    >>> printable("a\x1b[2Jb\tc")
+    'a\\x1b[2Jb\tc'
+    """
+    return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
 
 
 def write_json(record: Mapping[str, Any]) -> None:

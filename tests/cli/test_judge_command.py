@@ -104,6 +104,14 @@ def test_an_empty_program_is_judged_like_any_other(run: Run, source: Path) -> No
     assert run("judge", source, "double", "-", typed="").exit_code == 1
 
 
+def test_what_a_program_wrote_cannot_command_the_terminal(run: Run, source: Path) -> None:
+    program = "print('\\x1b[2J\\x1b]0;owned\\x07')"
+    result = run("judge", source, "echo", "-", typed=program)
+    assert result.exit_code == 1
+    assert "\x1b" not in result.stdout
+    assert "\x07" not in result.stdout
+
+
 # ------------------------------------------------------------------------- bad input
 @pytest.mark.parametrize(
     ("line", "field"),

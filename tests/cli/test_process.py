@@ -65,6 +65,14 @@ def test_a_closed_pipe_ends_it_quietly(source: Path) -> None:
         assert b"Traceback" not in process.stderr.read()
 
 
+def test_text_that_has_no_utf8_form_is_shown_all_the_same(source: Path) -> None:
+    record = json.loads(source.read_text().splitlines()[0])
+    source.write_text(json.dumps({**record, "statement": "lone \ud800 \u00e9"}) + "\n")
+    done = corecode("tasks", "show", source)
+    assert done.returncode == 0, done.stderr
+    assert r"lone \ud800" in done.stdout
+
+
 def test_a_bar_appears_on_a_slow_job_and_takes_nothing_from_stdout(source: Path) -> None:
     slow = {"task_id": "echo", "program": "import time; time.sleep(1); print(input())"}
     ours, theirs = pty.openpty()
