@@ -6,7 +6,6 @@ source text  ->  ast  ->  names, literal values, separate tests, source text aga
 from __future__ import annotations
 
 import ast
-import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -120,6 +119,8 @@ def source_of(value: object) -> str:
     >>> source_of([(1,), {2: float("-inf")}, set()])
     '[(1,), {2: -inf}, set()]'
     """
+    if (plain := _plain_repr(value)) is not None:
+        return plain
     match value:
         case list():
             return f"[{_joined(value)}]"
@@ -139,21 +140,18 @@ def source_of(value: object) -> str:
             return repr(value)
 
 
+def _plain_repr(value: object) -> str | None:
+    """Return `repr` where it will do, which is ten times as fast; else None."""
+    try:
+        text = repr(value)
+    except ValueError:  # an integer too long to print
+        return None
+    # Sets print in the order of their hashes, and complex infinities as no source at all.
+    return None if "{" in text or "j" in text else text
+
+
 def _joined(values: Iterable[object]) -> str:
     return ", ".join(source_of(item) for item in values)
-
-
-def is_finite(value: object) -> bool:
-    """Return whether no part of a plain value is infinite or not a number."""
-    match value:
-        case float():
-            return math.isfinite(value)
-        case list() | tuple() | set() | frozenset():
-            return all(is_finite(item) for item in value)
-        case dict():
-            return all(is_finite(k) and is_finite(v) for k, v in value.items())
-        case _:
-            return True
 
 
 # ---------------------------------------------------------------- splitting check()
