@@ -61,7 +61,7 @@ def test_the_python_of_a_page_runs(page: Path, tmp_path: Path) -> None:
 def test_a_command_that_a_page_shows_is_one(page: Path, line: str) -> None:
     words = shlex.split(re.split(r"\s[<>|#]", line)[0])[1:]
     command: click.Command = app
-    context = click.Context(app, info_name="corecode")
+    context = click.Context(app, info_name="corecode", **app.context_settings)
     while isinstance(command, click.Group) and words and not words[0].startswith("-"):
         name = words.pop(0)
         found = command.get_command(context, name)
