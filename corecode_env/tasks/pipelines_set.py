@@ -35,7 +35,8 @@ class _Generated(Sequence[Task]):
     """Tasks by seed."""
 
     def __init__(self, level: int, form: Form, seeds: Sequence[int]) -> None:
-        self.level, self.form, self.seeds = level, form, seeds
+        self.level, self.seeds = level, seeds
+        self.form: Form = form
 
     def __len__(self) -> int:
         return len(self.seeds)
@@ -94,7 +95,8 @@ class PipelineTaskSet(TaskSet):
         elif len(set(seeds)) < len(seeds) or min(seeds, default=0) < 0:
             raise BadConfig(f"seeds must be distinct and 0 or more, got {list(seeds)[:20]}")
         super().__init__((), set_name(level, form))
-        self.level, self.form, self.seeds = level, form, seeds
+        self.level, self.seeds = level, seeds
+        self.form: Form = form
         self._splits = tuple(splits)
         self._tasks = _Generated(level, form, seeds)
 
@@ -191,7 +193,8 @@ def pipelines(name: str) -> PipelineTaskSet:
 
 
 def _form(match: re.Match[str]) -> Form:
-    return next((form for form in FORMS if form == match["form"]), FORMS[0])
+    named: dict[str | None, Form] = {form: form for form in FORMS}
+    return named.get(match["form"], FORMS[0])
 
 
 def _set_of(match: re.Match[str]) -> str:

@@ -53,7 +53,8 @@ def test_all_lines_become_tests_but_the_slow_ones_which_are_named_with_reasons()
 def test_the_first_line_is_public_and_blank_lines_do_not_count(tmp_path: Path) -> None:
     (tmp_path / "gcd.json").write_text("\n[[4, 6], 2]\n\n[[7, 0], 7]\r\n")
     ((number, record),) = read_quixbugs(tmp_path / "gcd.json")
-    assert number == 1 and record == {"name": "gcd", "lines": [[[4, 6], 2], [[7, 0], 7]]}
+    assert number == 1 and isinstance(record, dict)
+    assert record == {"name": "gcd", "lines": [[[4, 6], 2], [[7, 0], 7]]}
     task = QUIXBUGS.read(record, Where("gcd.json"))
     assert len(task.public_tests) == len(task.hidden_tests) == 1
     assert passed(task, "from math import gcd") == [True, True]
