@@ -109,6 +109,9 @@ def read_all(terminal: int, chunks: list[bytes]) -> None:
 
 def test_ctrl_c_ends_it_with_130_and_leaves_no_process(source: Path) -> None:
     endless = "def double(x):\n    import time\n    time.sleep(1000)\n"
+    record = json.loads(source.read_text().splitlines()[0])
+    # However busy the machine: the limit must not end the program before the signal does.
+    source.write_text(json.dumps({**record, "limits": {"wall_seconds": 900}}) + "\n")
     with subprocess.Popen(
         [*COMMAND, "judge", str(source), "double", "-"],
         stdin=subprocess.PIPE,
