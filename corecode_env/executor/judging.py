@@ -168,7 +168,7 @@ class _Judge:
         submission, limits = self.submission, self.task.limits
         run = Run(
             submission.payload,
-            stdin=given.encode("utf-8", "surrogateescape"),
+            stdin=given.encode("utf-8", "surrogatepass"),
             limits=limits,
             kind=PROGRAM,
             cpu_seconds=cpu_seconds,

@@ -56,7 +56,7 @@ class Python:
         """Return size of the preamble (8 bytes), preamble, program."""
         if len(program) > MAX_SOURCE_CHARS:
             return None
-        given = preamble.encode()
+        given = preamble.encode("utf-8", "surrogatepass")
         # Lone surrogates cannot be source; the child's compiler says so.
         source = program.encode("utf-8", "surrogatepass")
         return len(given).to_bytes(8, "little") + given + source

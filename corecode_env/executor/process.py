@@ -29,8 +29,9 @@ from corecode_env.executor.start import Zygote
 STDIN_PIPE_BYTES: Final = 4096
 """Input up to this size goes through a pipe: a write that can never block."""
 FILE_BYTES: Final = 2**24
-GRACE_SECONDS: Final = 5.0
-"""How long a killed process may take to be gone before its zygote is given up."""
+GRACE_SECONDS: Final = 30.0
+"""How long a killed process may take to be gone before its zygote is given up: long, since
+a machine under heavy load is slow to say so, and giving up says "sandbox failed"."""
 QUIET_SECONDS: Final = 0.005
 """Outputs are read at the end of a shorter run, and while a longer one goes on: a run
 that is over in that time wakes the parent once."""

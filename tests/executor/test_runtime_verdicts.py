@@ -401,3 +401,25 @@ def test_programs_that_import_numpy_find_it(executor: LocalExecutor) -> None:
 def test_numpy_can_be_withheld() -> None:
     with LocalExecutor(1, numpy=False) as executor:
         assert executor.judge(ADD, "import numpy").verdict is Verdict.RE
+
+
+# ------------------------------------------- nothing that a program does is our fault
+GREEDY_CHECKER = "def check(given, output, expected):\n    return len(output) > 10\n"
+
+
+@pytest.mark.slow
+def test_a_huge_output_in_a_checkers_hands_is_not_the_sandboxes_fault(
+    executor: LocalExecutor,
+) -> None:
+    task = stdio(("", "1"), checker=Checker("source", source=GREEDY_CHECKER))
+    task = task.with_limits(Limits(output_bytes=2**28, memory_bytes=2**29))
+    program = "import sys\nfor _ in range(200): sys.stdout.write('\\udcff' * 2**20)"
+    judgement = executor.judge(task, program)
+    assert judgement.valid
+
+
+def test_inputs_may_hold_any_text(executor: LocalExecutor) -> None:
+    program = "import sys\nprint(sys.stdin.buffer.read().hex())"
+    given = "\ud800é\0"
+    task = stdio((given, given.encode("utf-8", "surrogatepass").hex()))
+    assert executor.judge(task, program).passed

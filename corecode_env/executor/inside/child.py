@@ -234,10 +234,13 @@ def _flush() -> int:
 
 # --------------------------------------------------------------------------- judges
 def _run_judge(job: int, payload: bytes, extra: list[int], warm: Warm) -> NoReturn:
-    request = json.loads(payload)
     tester = warm.tester
     if tester is None:
         raise RuntimeError("this zygote serves candidates; it judges nothing")
+    warm.floor.seal()
+    # From here on what a program wrote is looked at, and may be what ends this process.
+    _start(job, warm)
+    request = json.loads(payload)
     function = getattr(tester, request["function"])
     arguments, options = from_jsonable(request["arguments"]), request["options"]
     report_fd, ends = extra[-1], extra[:-1]
@@ -245,8 +248,6 @@ def _run_judge(job: int, payload: bytes, extra: list[int], warm: Warm) -> NoRetu
         # White space before the report: from here on, what ends this process may be the
         # program's doing.
         options["on_first_reply"] = lambda: os.write(report_fd, b" ")
-    warm.floor.seal()
-    _start(job, warm)
     report = function(*ends, *arguments, **options)
     view = memoryview(json.dumps(report.to_json()).encode())
     while view:
