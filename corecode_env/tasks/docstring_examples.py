@@ -3,8 +3,10 @@
 Hand-written docstrings give examples in a dozen forms. Read here are those in which a
 call of the function with literal arguments is followed by a literal result:
 
-    >>> f(1)      f(1) == 2     f(1) => 2     f(1) ==> 2    f(1) -> 2     f(1) = 2
-    2             f(1) ➞ 2      f(1) returns 2     f(1) should return 2   f(1) # => 2
+    f(1) == 2    f(1) => 2    f(1) ==> 2    f(1) -> 2    f(1) ➞ 2    f(1) = 2
+    f(1) returns 2    f(1) should return 2    f(1) # => 2
+
+and the form of an interpreter session: the call after the prompt, the result below it.
 
 What cannot be read for certain is left out: an example is a gift, not a promise.
 """
