@@ -147,6 +147,8 @@ def check_degenerate(
 ) -> CheckReport:
     """Judge answers that solve nothing: none may be accepted.
 
+    Tasks whose reference is known to fail are passed over: they cannot be judged here.
+
     Args:
         tasks: The set.
         executor: Who judges.
@@ -155,7 +157,7 @@ def check_degenerate(
     """
     wanted = [
         _Wanted(task, f"degenerate:{name}", program)
-        for task in tasks
+        for task in _judgeable(tasks)
         for name, program in degenerate_answers(task).items()
     ]
     listed = known("passes") if exceptions is None else exceptions
@@ -173,7 +175,8 @@ def check_faulty(
 ) -> CheckReport:
     """Judge what agents hand in that are wrong on purpose: nothing may be accepted.
 
-    Tasks without a reference program are passed over: there is nothing to spoil.
+    Tasks without a reference program, or with one that is known to fail, are passed over:
+    there is nothing to spoil.
 
     Args:
         tasks: The set.
@@ -183,7 +186,7 @@ def check_faulty(
         exceptions: Passes that are known; None: the committed list.
         progress: Called after each program.
     """
-    spoilable = [task for task in tasks if task.reference_program is not None]
+    spoilable = [t for t in _judgeable(tasks) if t.reference_program is not None]
     limits = Limits(cpu_seconds=SPIN_SECONDS)
     wanted = []
     for name, agent in agents.items():
@@ -251,6 +254,12 @@ def _check_wrong(
     return CheckReport(set_name(tasks), what, tuple(cases.values()))
 
 
+def _judgeable(tasks: Sequence[Task]) -> list[Task]:
+    """Return the tasks whose reference is not known to fail."""
+    failing = known("failures")
+    return [task for task in tasks if not failing.reason(task, REFERENCE)]
+
+
 def _refused(judgement: Judgement) -> bool:
     # A sandbox that failed has refused nothing.
     return judgement.valid and not judgement.passed
@@ -283,8 +292,9 @@ def _judged(
 def _case(item: _Wanted, judgement: Judgement, listed: Known, *, sound: bool) -> Case:
     verdict = judgement.verdict
     note = next((r.note for r in judgement.results if r.verdict is verdict and r.note), "")
-    # That the sandbox failed is never an expected finding about a task.
-    reason = "" if verdict is Verdict.SE else listed.reason(item.task, item.answer)
+    reason = listed.reason(item.task, item.answer)
+    if verdict is Verdict.SE and item.answer != REFERENCE:
+        reason = ""  # a sandbox that failed says nothing of a wrong answer
     return Case(item.task.id, item.answer, verdict, note, reason, sound)
 
 

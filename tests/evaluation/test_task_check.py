@@ -114,9 +114,18 @@ def test_a_listed_failure_that_no_longer_fails_is_stale() -> None:
     assert report.stale == (("t/0", "reference"),)
 
 
-def test_a_sandbox_that_failed_is_never_an_expected_finding() -> None:
-    report = check_references([task(0)], Judges(fail_sandbox), exceptions=KNOWN)
-    assert [case.verdict for case in report.failures] == [Verdict.SE]
+def test_a_sandbox_that_failed_never_explains_a_wrong_answer() -> None:
+    report = check_degenerate([task(1)], Judges(fail_sandbox), exceptions=KNOWN)
+    assert len(report.failures) == 8
+
+
+def test_a_task_that_cannot_be_judged_here_is_asked_nothing_more() -> None:
+    unjudgeable = replace(task(0), id="ClassEval_28", metadata={"source": "ClassEval"})
+    judges = Judges(fail_sandbox)
+    agents: dict[str, Agent] = {"faulty:comment": Spoiler()}
+    assert check_references([unjudgeable], judges).exceptions[0].reason == "Needs pandas."
+    assert check_degenerate([unjudgeable], judges).cases == ()
+    assert check_faulty([unjudgeable], judges, agents).cases == ()
 
 
 # -------------------------------------------------------------------------- degenerate
