@@ -30,7 +30,9 @@ def test_a_record_becomes_a_prediction_task() -> None:
 
 @pytest.mark.parametrize("output", ["f(3)", "(3,", "", "__import__('os').getcwd()"])
 def test_an_output_that_is_no_literal_is_an_error_and_never_run(output: str) -> None:
-    with pytest.raises(BadRecord, match=r"^cruxeval\.jsonl:1: field 'output' must be a Python"):
+    with pytest.raises(
+        BadRecord, match=r"^cruxeval\.jsonl:1: field 'output' must be a Python"
+    ):
         CRUXEVAL.read({**RECORD, "output": output}, WHERE)
 
 
