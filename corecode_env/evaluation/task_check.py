@@ -21,6 +21,7 @@ from corecode_env.core.task import Limits, Task
 from corecode_env.core.verdict import Judgement, Verdict
 from corecode_env.evaluation.degenerate import degenerate_answers
 from corecode_env.evaluation.known import Known, known
+from corecode_env.executor.compare import validate_checker
 
 Progress = Callable[[int, int], None]
 """Called with the number of programs judged so far and in all."""
@@ -124,7 +125,12 @@ def check_references(
         executor: Who judges.
         exceptions: Failures that are known; None: the committed list.
         progress: Called after each program.
+
+    Raises:
+        BadConfig: If a task's checker could judge nothing.
+        UnknownName: If a task's checker has an unknown name.
     """
+    _validate(tasks)
     listed = known("failures") if exceptions is None else exceptions
     wanted = [_Wanted(t, REFERENCE, t.reference_program) for t in tasks]
     found = _Progress(progress, len(wanted))
@@ -154,7 +160,12 @@ def check_degenerate(
         executor: Who judges.
         exceptions: Passes that are known; None: the committed list.
         progress: Called after each program.
+
+    Raises:
+        BadConfig: If a task's checker could judge nothing.
+        UnknownName: If a task's checker has an unknown name.
     """
+    _validate(tasks)
     wanted = [
         _Wanted(task, f"degenerate:{name}", program)
         for task in _judgeable(tasks)
@@ -185,7 +196,12 @@ def check_faulty(
         spinning: Names of those known to loop for ever; they get little time.
         exceptions: Passes that are known; None: the committed list.
         progress: Called after each program.
+
+    Raises:
+        BadConfig: If a task's checker could judge nothing.
+        UnknownName: If a task's checker has an unknown name.
     """
+    _validate(tasks)
     spoilable = [t for t in _judgeable(tasks) if t.reference_program is not None]
     limits = Limits(cpu_seconds=SPIN_SECONDS)
     wanted = []
@@ -252,6 +268,12 @@ def _check_wrong(
         cases[item.task.id, item.answer] = case
         found.one_more()
     return CheckReport(set_name(tasks), what, tuple(cases.values()))
+
+
+def _validate(tasks: Sequence[Task]) -> None:
+    """Refuse tasks that could only fail later, in the judge."""
+    for task in tasks:
+        validate_checker(task)
 
 
 def _judgeable(tasks: Sequence[Task]) -> list[Task]:

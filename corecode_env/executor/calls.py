@@ -20,8 +20,9 @@ from typing import Final
 
 from corecode_env.core.errors import BadConfig
 from corecode_env.core.task import CallTest, Checker, Function
+from corecode_env.core.values import NotPlain
 from corecode_env.core.verdict import TestResult, Verdict
-from corecode_env.executor.compare import compare_value, reply_cap
+from corecode_env.executor.compare import compare_value, reply_cap, validate_values
 from corecode_env.executor.session import CallReply, CallSession
 from corecode_env.executor.slot import (
     LONGEST_WALL,
@@ -43,7 +44,6 @@ from corecode_env.executor.verdicts import fault, near_limit, one_line
 
 _ALIVE: Final = ("value", "raised")
 """Kinds of reply after which the program goes on."""
-_MOMENT: Final = 0.05
 
 
 def judge_calls(submission: Submission, indices: Sequence[int]) -> dict[int, TestResult]:
@@ -177,8 +177,7 @@ class _Conversation:
             results[index] = result
         unread = self._unread()
         if reply.kind == "gone":
-            # Its pipe closes a moment before it is gone: let it end as it was ending.
-            self.loop.step(time.monotonic() + _MOMENT)
+            self.process.settle()
         outcome = self.process.outcome()
         if not outcome.ready:
             return {}
@@ -206,14 +205,18 @@ class _Conversation:
             )
         self._spent, began = self.process.cpu_now(), time.monotonic()
         self.process.allow(cpu_seconds=cpu_seconds, wall_seconds=limits.wall_seconds)
-        reply = self.session.call(
-            task.interface.name,
-            test.args,
-            test.kwargs,
-            # Later than the process's own deadline, which decides.
-            deadline=began + LONGEST_WALL * limits.wall_seconds + 60.0,
-            max_bytes=reply_cap(test.expected),
-        )
+        try:
+            reply = self.session.call(
+                task.interface.name,
+                test.args,
+                test.kwargs,
+                # Later than the process's own deadline, which decides.
+                deadline=began + LONGEST_WALL * limits.wall_seconds + 60.0,
+                max_bytes=reply_cap(test.expected),
+            )
+        except NotPlain:
+            validate_values(task, test)  # says which task, and the way out
+            raise
         used = self.process.cpu_now() - self._spent
         public = index < len(task.public_tests)
         verdict, note = _verdict(reply, test.expected, task.checker)

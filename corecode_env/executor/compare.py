@@ -327,10 +327,23 @@ def validate_checker(task: Task) -> None:
         BadConfig: If an option is unknown or has a value that cannot work, source is
             missing or given in vain, or an expected value is not plain.
     """
+    validate_options(task)
+    for test in task.tests:
+        if isinstance(test, CallTest):
+            validate_values(task, test)
+
+
+def validate_options(task: Task) -> None:
+    """Refuse a checker by its name and options alone: cheap, done at every judgement.
+
+    Raises:
+        UnknownName: If its name is not one for these tests.
+        BadConfig: If an option is unknown or has a value that cannot work, or source is
+            missing.
+    """
     checker = task.checker
     outputs = any(isinstance(test, StdioTest) for test in task.tests)
     scored = any(isinstance(test, ScoreTest) for test in task.tests)
-    calls = [test for test in task.tests if isinstance(test, CallTest)]
     if scored and not checker.source:
         raise _bad(task, "must give the source of score()", "nothing", "set checker.source")
     if checker.source:
@@ -345,12 +358,19 @@ def validate_checker(task: Task) -> None:
             raise unknown_name("a checker of values", checker.name, ["default"])
         known = _VALUE_OPTIONS
     _validate_options(task, checker.options, known)
-    for test in calls:
-        try:
-            to_jsonable([test.args, dict(test.kwargs), test.expected])
-        except NotPlain as error:
-            problem = _bad(task, "must compare plain values", str(error), "use asserts")
-            raise problem from error
+
+
+def validate_values(task: Task, test: CallTest) -> None:
+    """Refuse a call test that cannot be asked or compared.
+
+    Raises:
+        BadConfig: If an argument or the expected value is not plain.
+    """
+    try:
+        to_jsonable([test.args, dict(test.kwargs), test.expected])
+    except NotPlain as error:
+        problem = _bad(task, "must compare plain values", str(error), "use asserts")
+        raise problem from error
 
 
 _NO_OPTIONS: Final[frozenset[str]] = frozenset()

@@ -27,7 +27,7 @@ from corecode_env.core.task import (
 from corecode_env.core.verdict import Judgement, TestResult, Verdict
 from corecode_env.executor.bench import Bench
 from corecode_env.executor.calls import judge_calls
-from corecode_env.executor.compare import compare_output
+from corecode_env.executor.compare import compare_output, validate_options, validate_values
 from corecode_env.executor.conversation import judge_assert
 from corecode_env.executor.language import Language
 from corecode_env.executor.reports import ask_judge
@@ -57,7 +57,13 @@ def judge(task: Task, program: str, bench: Bench, language: Language) -> Judgeme
         program: What was handed in.
         bench: Where processes run.
         language: Language of the program.
+
+    Raises:
+        BadConfig: If the task's checker, an option of it, or an expected value cannot work.
+        UnknownName: If the task's checker has an unknown name.
     """
+    # A task that cannot be judged is its author's mistake, and no verdict on a program.
+    validate_options(task)
     results = _results(task, program, bench, language)
     public = len(task.public_tests)
     marked = tuple(
@@ -186,6 +192,7 @@ def _literal(task: Task, test: Test, text: str, bench: Bench, *, public: bool) -
     if not isinstance(test, CallTest):
         kind = type(test).__name__
         return TestResult(Verdict.SE, note=f"a task of kind io_prediction has a {kind}")
+    validate_values(task, test)
     arguments = [text, test.expected, dict(task.checker.options)]
     report = ask_judge(bench, "check_literal", arguments)
     verdict = _OF_REPORT[report.outcome]

@@ -8,10 +8,18 @@ from typing import Literal
 
 import pytest
 
-from corecode_env.core.errors import BadRecord
+from corecode_env.core.errors import BadConfig, BadRecord, UnknownName
 from corecode_env.core.messages import extract_program
 from corecode_env.core.seams import Agent, Job, Request
-from corecode_env.core.task import CallTest, Function, Script, Stdio, StdioTest, Task
+from corecode_env.core.task import (
+    CallTest,
+    Checker,
+    Function,
+    Script,
+    Stdio,
+    StdioTest,
+    Task,
+)
 from corecode_env.core.verdict import Judgement, TestResult, Verdict
 from corecode_env.evaluation import (
     CheckReport,
@@ -317,3 +325,19 @@ def test_a_report_sums_itself_up_in_one_line() -> None:
     assert report.summary() == (
         "tasks: references: 1 AC; 0 known exceptions; 0 unexplained; 1 without a reference"
     )
+
+
+@pytest.mark.parametrize(
+    ("checker", "error"),
+    [(Checker("nonsense"), UnknownName), (Checker(options={"tolerance": 1}), BadConfig)],
+)
+def test_a_checker_that_could_judge_nothing_is_refused_before_anything_runs(
+    checker: Checker, error: type[Exception]
+) -> None:
+    tasks = [task(0), replace(task(1), checker=checker)]
+    executor = Judges(lambda task, program: [Verdict.AC])
+    for check in (check_references, check_degenerate):
+        with pytest.raises(error):
+            check(tasks, executor)
+    with pytest.raises(error):
+        check_faulty(tasks, executor, {})
