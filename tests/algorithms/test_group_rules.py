@@ -19,7 +19,8 @@ from corecode_env.core.episode import Turn
 from corecode_env.core.tree import Node, Tree
 from corecode_env.core.verdict import Judgement, TestResult, Verdict
 
-rates = st.lists(st.floats(0, 1), min_size=1, max_size=6).map(np.array)
+# Pass rates are fractions of tests.
+rates = st.lists(st.integers(0, 20), min_size=1, max_size=6).map(lambda n: np.array(n) / 20)
 
 
 def judged(*verdicts: Verdict, cpu: float = 0.0) -> Judgement:
