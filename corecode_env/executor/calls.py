@@ -22,7 +22,12 @@ from corecode_env.core.errors import BadConfig
 from corecode_env.core.task import CallTest, Checker, Function
 from corecode_env.core.values import NotPlain
 from corecode_env.core.verdict import TestResult, Verdict
-from corecode_env.executor.compare import compare_value, reply_cap, validate_values
+from corecode_env.executor.compare import (
+    compare_value,
+    longest_reply,
+    reply_cap,
+    validate_values,
+)
 from corecode_env.executor.session import CallReply, CallSession
 from corecode_env.executor.slot import (
     LONGEST_WALL,
@@ -140,6 +145,7 @@ class _Conversation:
             self.requests[1],
             self.replies[0],
             mutates_arguments=bool(options.get("mutates_arguments", False)),
+            reply_bytes=longest_reply(limits),
             wait=self._wait,
         )
 

@@ -16,6 +16,7 @@ from typing import Final
 
 from corecode_env.core.task import AssertTest, Function, Limits, Task
 from corecode_env.core.verdict import TestResult, Verdict
+from corecode_env.executor.compare import longest_reply
 from corecode_env.executor.inside.tester import Report
 from corecode_env.executor.reports import JUDGE_LIMITS, JudgeProcess, judge_slot, request_of
 from corecode_env.executor.slot import (
@@ -104,6 +105,9 @@ def _converse(
         report = judge.report()
         heard = judge.has_heard
         judge_outcome = judge.process.outcome()
+        program.await_start()  # the test may have come to its end without it
+        if report is None or report.outcome == "candidate_gone":
+            program.settle()
         return report, heard, program.outcome(), judge_outcome
     finally:
         _close(requests, replies)
@@ -116,7 +120,8 @@ def _converse(
 def _request(task: Task, test: AssertTest) -> dict[str, object]:
     entry = task.interface.name if isinstance(task.interface, Function) else ""
     changes = bool(task.checker.options.get("mutates_arguments", False))
-    return request_of("run_test", (test.code, entry), {"mutates_arguments": changes})
+    options = {"mutates_arguments": changes, "reply_bytes": longest_reply(task.limits)}
+    return request_of("run_test", (test.code, entry), options)
 
 
 def _judge_limits(limits: Limits) -> Limits:

@@ -38,6 +38,8 @@ that is over in that time wakes the parent once."""
 LONGEST_WALL: Final = 20.0
 """Times the wall limit that a process may last at most, where it had to wait for a core."""
 _READ: Final = 1 << 16
+_START_LOOK: Final = 0.001
+_MOMENT: Final = 0.1
 
 
 class SlotDied(ExecutorError):
@@ -329,6 +331,23 @@ class Process:
             self._zygote.send(KILL.pack(b"kill", self._job))
 
     # ---------------------------------------------------------------------- end
+    def await_start(self) -> None:
+        """Wait until the program starts, or it is known why it cannot.
+
+        A process that is killed before says nothing: neither that its source compiled nor
+        that it did not.
+        """
+        self._read_records()
+        while self._result is None and not self.killed_by and self._kinds in (b"", b"R"):
+            self._loop.step(time.monotonic() + _START_LOOK)
+            self._read_records()
+
+    def settle(self) -> None:
+        """Give a process whose pipe has closed a moment to end as it was ending."""
+        until = time.monotonic() + _MOMENT
+        while self._result is None and time.monotonic() < until:
+            self._loop.step(until)
+
     def outcome(self, reason: str = "done") -> Outcome:
         """Wait for the end (kill first, if `reason` says why) and tell how it was.
 

@@ -315,6 +315,19 @@ def test_a_test_that_never_calls_the_program_accepts_nothing(executor: LocalExec
     assert verdicts(executor.judge(task, "def f(n): return n + 1")) == ["NOCALL", "AC"]
 
 
+def test_a_verdict_does_not_depend_on_who_comes_first(executor: LocalExecutor) -> None:
+    # The tests end before the program has started, or has been compiled.
+    never = function(AssertTest("assert True"))
+    right = executor.map([(never, "def f(n): return n + 1")] * 200)
+    assert {judgement.verdict for judgement in right} == {Verdict.NOCALL}
+    broken = executor.map([(never, "def f(n")] * 200)
+    assert {judgement.verdict for judgement in broken} == {Verdict.CE}
+    gone = executor.map(
+        [(function(AssertTest("f(1)")), "import os\ndef f(n): os._exit(3)")] * 200
+    )
+    assert {(j.verdict, j.results[0].exit) for j in gone} == {(Verdict.RE, 3)}
+
+
 def test_a_test_that_fails_by_itself_is_the_sandbox_owners_fault(
     executor: LocalExecutor,
 ) -> None:
