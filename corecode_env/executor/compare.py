@@ -17,10 +17,11 @@ from typing import Any, Final
 
 from corecode_env.core.errors import BadConfig
 from corecode_env.core.registry import unknown_name
-from corecode_env.core.task import CallTest, Checker, ScoreTest, StdioTest, Task
+from corecode_env.core.task import CallTest, Checker, Limits, ScoreTest, StdioTest, Task
 from corecode_env.core.values import NotPlain, to_jsonable
 from corecode_env.core.verdict import Verdict
 from corecode_env.executor.inside.equality import DEFAULT_ABS, DEFAULT_REL, values_differ
+from corecode_env.executor.inside.wire import MAX_FRAME
 
 _MIN_CAP: Final = 64 * 2**10
 _CAP_FACTOR: Final = 16
@@ -55,6 +56,15 @@ def reply_cap(expected: object) -> int:
         expected: The expected plain value of a call.
     """
     return _CAP_FACTOR * len(repr(to_jsonable(expected))) + _MIN_CAP
+
+
+def longest_reply(limits: Limits) -> int:
+    """Return how many bytes of a reply are read at all, whatever is expected.
+
+    8 MiB, or what the task lets a program print where that is more: a task whose answers
+    are huge says so in `Limits.output_bytes`.
+    """
+    return max(MAX_FRAME, min(int(limits.output_bytes), int(limits.memory_bytes)))
 
 
 # ------------------------------------------------------------------------ results

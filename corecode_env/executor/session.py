@@ -72,6 +72,7 @@ class CallSession:
         replies_fd: int,
         *,
         mutates_arguments: bool = False,
+        reply_bytes: int = MAX_FRAME,
         wait: Wait | None = None,
     ) -> None:
         """Take the parent's ends of the program's two pipes.
@@ -81,11 +82,13 @@ class CallSession:
             replies_fd: Where replies are read; becomes non-blocking.
             mutates_arguments: Whether a call that returns None is judged by what it
                 made of its first argument.
+            reply_bytes: Longest reply that is read at all (`compare.longest_reply`).
             wait: Waits for the two pipes; the executor's also drains what the program
                 prints and watches its clocks.
         """
         self.requests_fd, self.replies_fd = requests_fd, replies_fd
         self.mutates_arguments = mutates_arguments
+        self.reply_bytes = reply_bytes
         self.over: CallReply | None = None
         """The reply that ended the session; every later call gets it again."""
         self._wait = wait or wait_for
@@ -125,6 +128,8 @@ class CallSession:
         }
         if self.mutates_arguments:
             request["changed"] = "first"
+        if self.reply_bytes != MAX_FRAME:
+            request["longest"] = self.reply_bytes
         reply = self._exchange(pack(request), deadline, max_bytes)
         if reply.kind not in ("value", "raised"):
             self.over = reply
@@ -166,7 +171,7 @@ class CallSession:
                 received += part
                 if pending:
                     return CallReply("garbled", note="replied before it read the request")
-                if reply := _finished(received, max_bytes):
+                if reply := _finished(received, max_bytes, self.reply_bytes):
                     return reply
 
 
@@ -178,13 +183,13 @@ def _write_some(fd: int, data: memoryview) -> int:
         return 0
 
 
-def _finished(received: bytearray, max_bytes: int) -> bytes | CallReply | None:
+def _finished(received: bytearray, max_bytes: int, longest: int) -> bytes | CallReply | None:
     """Return the body of a whole frame, what is wrong with it, or None to read on."""
     if len(received) < HEADER.size:
         return None
     (length,) = HEADER.unpack_from(received)
-    if length > MAX_FRAME:
-        return CallReply("garbled", note="a reply must be at most 8 MiB")
+    if length > longest:
+        return CallReply("garbled", note=f"a reply must be at most {longest} bytes")
     if length > max_bytes:
         return CallReply("oversized", note="the result is much longer than expected")
     if len(received) < HEADER.size + length:

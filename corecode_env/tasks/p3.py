@@ -29,14 +29,13 @@ SLOW_KINDS: Final[Mapping[str, str]] = MappingProxyType(
 )
 """Kinds whose reference needs more than the default limits, and why."""
 
-LEFT_OUT: Final[Mapping[str, str]] = MappingProxyType(
+LARGE: Final[Mapping[str, str]] = MappingProxyType(
     {
-        "ExponentialCoinMoves:0": "its answers take over 60 MB: 30,000 lists that hold "
-        "integers of up to 5,000 digits"
+        "ExponentialCoinMoves:0": "its answer takes 68 MB: 30,000 lists that hold integers "
+        "of up to 5,000 digits"
     }
 )
-"""Puzzles whose answers are too large to be judged, and why; `metadata["left_out"]` says
-it too."""
+"""Puzzles whose answers need larger limits than other answers, and why."""
 
 MANY_DIGITS: Final[Mapping[str, str]] = MappingProxyType(
     {"FivePowers": "the verifier prints 5**7012, more than 4,300 digits"}
@@ -44,6 +43,7 @@ MANY_DIGITS: Final[Mapping[str, str]] = MappingProxyType(
 """Kinds for which the interpreter's limit on the digits of integers is lifted, and why."""
 
 _SLOW_LIMITS: Final = Limits(cpu_seconds=60.0, wall_seconds=180.0)
+_LARGE_LIMITS: Final = Limits(output_bytes=2**27)
 _LIFT_DIGITS: Final = "import sys\nsys.set_int_max_str_digits(0)\n"
 _LIST: Final = re.compile(r"List\[(.+)\]")
 # CPython refuses to compile decimal literals of more than 4,300 digits.
@@ -123,8 +123,6 @@ def _read(record: Record, where: Where) -> Task:
         "difficulty": module.removesuffix(".py"),
         "split": _split(kind, module),
     }
-    if name in LEFT_OUT:
-        metadata["left_out"] = LEFT_OUT[name]
     typing = "from typing import *\n"
     lift = _LIFT_DIGITS if kind in MANY_DIGITS else ""
     check = _TYPE_CHECK.format(levels=found[0], kind=found[1], ans_type=ans_type)
@@ -136,10 +134,16 @@ def _read(record: Record, where: Where) -> Task:
         ),
         interface=Function("sol", header, f"{lift}{typing}\n{sat}\n"),
         hidden_tests=(AssertTest(f"{lift}{typing}\n{sat}\n\n{check}"),),
-        limits=_SLOW_LIMITS if kind in SLOW_KINDS else Limits(),
+        limits=_limits(name, kind),
         reference_program=f"{header}\n{bodies[0]}\n" if bodies else None,
         metadata=metadata,
     )
+
+
+def _limits(name: str, kind: str) -> Limits:
+    if name in LARGE:
+        return _LARGE_LIMITS
+    return _SLOW_LIMITS if kind in SLOW_KINDS else Limits()
 
 
 def _split(kind: str, module: str) -> str:

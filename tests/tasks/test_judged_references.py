@@ -15,8 +15,7 @@ from corecode_env.tasks.classeval import CLASSEVAL, LEFT_OUT, NEEDS_FOLDER
 from corecode_env.tasks.formats import Format, Where
 from corecode_env.tasks.google_contests import GOOGLE_CONTESTS
 from corecode_env.tasks.hashcode import HASHCODE
-from corecode_env.tasks.p3 import LEFT_OUT as P3_LEFT_OUT
-from corecode_env.tasks.p3 import P3
+from corecode_env.tasks.p3 import LARGE, P3
 from corecode_env.tasks.pipelines import FORMS, LEVELS, Form, generate, slips
 from corecode_env.tasks.pipelines_steps import parse_plan
 
@@ -167,13 +166,14 @@ def test_invalid_hash_code_output_is_a_wrong_answer_with_score_0(
 def test_references_of_a_few_puzzles_are_accepted(executor: LocalExecutor) -> None:
     tasks = read(P3, DATA / "p3/puzzles.json.gz")
     few = [t for t in tasks if t.id in ("p3/FivePowers:0", "p3/BoxVolume:1")]
+    few += [t for t in tasks if t.metadata["source_id"] in LARGE]
     assert rejected(executor, few + tasks[::40]) == []
 
 
 @pytest.mark.slow
 def test_references_of_all_puzzles_are_accepted(executor: LocalExecutor) -> None:
     tasks = read(P3, DATA / "p3/puzzles.json.gz")
-    assert len(tasks) == 1715 - len(P3_LEFT_OUT)
+    assert len(tasks) == 1715
     assert rejected(executor, tasks) == []
 
 

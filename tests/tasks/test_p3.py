@@ -10,7 +10,7 @@ import pytest
 from corecode_env.core.errors import BadRecord
 from corecode_env.core.task import AssertTest, Function, Limits, Task
 from corecode_env.tasks.formats import Where
-from corecode_env.tasks.p3 import LEFT_OUT, MANY_DIGITS, P3, SLOW_KINDS, hex_literals
+from corecode_env.tasks.p3 import LARGE, MANY_DIGITS, P3, SLOW_KINDS, hex_literals
 
 DATA = Path(__file__).resolve().parents[1] / "data/p3/puzzles.json.gz"
 with gzip.open(DATA, "rt", encoding="utf-8") as _file:
@@ -127,13 +127,14 @@ def test_slow_and_long_kinds_are_named_with_reasons_and_have_their_limits() -> N
         assert (task.limits.cpu_seconds > Limits().cpu_seconds) == slow
 
 
-def test_puzzles_that_cannot_be_judged_are_marked_with_the_reason() -> None:
-    marked = {
-        task.metadata["source_id"]: task.metadata["left_out"]
+def test_puzzles_with_large_answers_are_named_with_reasons_and_have_their_limits() -> None:
+    output_bytes = Limits().output_bytes
+    large = {
+        task.metadata["source_id"]
         for task in TASKS.values()
-        if "left_out" in task.metadata
+        if task.limits.output_bytes > output_bytes
     }
-    assert marked == LEFT_OUT
+    assert large == set(LARGE) and all(LARGE.values())
 
 
 def test_puzzles_made_from_humaneval_are_for_testing_and_kinds_stay_together() -> None:

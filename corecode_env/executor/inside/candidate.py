@@ -89,7 +89,7 @@ class _Server(Codec):
         """Carry out one request and write its reply."""
         try:
             reply = self.carry_out(request)
-            write_frame(self.replies, reply)
+            write_frame(self.replies, reply, request.get("longest", MAX_FRAME))
         except Closed:
             raise
         except Garbled as error:

@@ -23,6 +23,7 @@ from corecode_env.executor.inside.handles import CallableHandle, Handle
 from corecode_env.executor.inside.operations import VISITOR_OPERATIONS
 from corecode_env.executor.inside.raising import Raiser, describe_error
 from corecode_env.executor.inside.wire import (
+    MAX_FRAME,
     Closed,
     Codec,
     Garbled,
@@ -70,6 +71,7 @@ class Dialogue(Codec):
         *,
         mutates_arguments: bool = False,
         numpy_arrays: bool = False,
+        reply_bytes: int = MAX_FRAME,
         on_first_reply: Callable[[], None] | None = None,
     ) -> None:
         """Take over the two pipe ends of the judge's side.
@@ -79,11 +81,13 @@ class Dialogue(Codec):
             replies_fd: Where replies are read.
             mutates_arguments: Whether arguments are changed here as the program did.
             numpy_arrays: Whether the test knows arrays; else they arrive as lists.
+            reply_bytes: Longest reply that is read.
             on_first_reply: Called once, before the first reply is looked into.
         """
         self.requests, self.replies = requests_fd, replies_fd
         self.mutates_arguments = mutates_arguments
         self.numpy_arrays = numpy_arrays
+        self.reply_bytes = reply_bytes
         self.on_first_reply = on_first_reply
         self.calls = 0
         self.replied = False
@@ -180,6 +184,8 @@ class Dialogue(Codec):
         """Send one request and serve callbacks until its reply is there."""
         if self.fault is not None:
             raise self.fault
+        if self.reply_bytes != MAX_FRAME:
+            message["longest"] = self.reply_bytes
         try:
             frame = pack(message)
         except Garbled as error:  # what the test passes is the test's own doing
@@ -188,7 +194,7 @@ class Dialogue(Codec):
             self.expect_silence()
             send(self.requests, frame)
             while True:
-                body = receive(self.replies)
+                body = receive(self.replies, self.reply_bytes)
                 self.note_reply()
                 reply = unpack(body)
                 if type(reply) is not dict:

@@ -21,6 +21,7 @@ from corecode_env.core.values import NotPlain, to_jsonable
 from corecode_env.executor.inside.dialogue import TEST_MODULE, Dialogue
 from corecode_env.executor.inside.equality import values_differ
 from corecode_env.executor.inside.handles import Handle
+from corecode_env.executor.inside.wire import MAX_FRAME
 
 Outcome = Literal[
     "passed",
@@ -106,6 +107,7 @@ def run_test(
     entry: str,
     *,
     mutates_arguments: bool = False,
+    reply_bytes: int = MAX_FRAME,
     on_first_reply: Callable[[], None] | None = None,
 ) -> Report:
     """Run test code against the program behind two pipes.
@@ -117,6 +119,7 @@ def run_test(
         entry: Name of the program's entry point.
         mutates_arguments: Whether arguments that the program changes in place are
             changed for the test too.
+        reply_bytes: Longest reply of the program that is read.
         on_first_reply: Called once, before the first reply is looked into: whatever
             ends this process afterwards may be the program's doing.
     """
@@ -124,6 +127,7 @@ def run_test(
         requests_fd,
         replies_fd,
         mutates_arguments=mutates_arguments,
+        reply_bytes=reply_bytes,
         numpy_arrays="numpy" in source,
         on_first_reply=on_first_reply,
     )

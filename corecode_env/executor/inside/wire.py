@@ -26,7 +26,7 @@ from typing import Any
 from corecode_env.core.values import MAX_DEPTH, NotPlain, from_jsonable, to_jsonable
 
 MAX_FRAME = 8 * 2**20
-"""Longest frame, in bytes."""
+"""Longest frame, in bytes, where a task does not ask for longer replies."""
 
 HEADER = struct.Struct(">I")
 
@@ -47,14 +47,14 @@ class Closed(Exception):
 
 
 # ------------------------------------------------------------------------ frames
-def write_frame(fd: int, message: object) -> None:
+def write_frame(fd: int, message: object, longest: int = MAX_FRAME) -> None:
     """Write one message, blocking until the pipe took all of it.
 
     Raises:
         Closed: If nobody reads the pipe any more.
-        Garbled: If the message is longer than `MAX_FRAME`.
+        Garbled: If the message is longer than `longest` bytes.
     """
-    send(fd, pack(message))
+    send(fd, pack(message, longest))
 
 
 def send(fd: int, frame: bytes) -> None:
@@ -71,15 +71,15 @@ def send(fd: int, frame: bytes) -> None:
             raise Closed("the other side reads no more") from error
 
 
-def pack(message: object) -> bytes:
+def pack(message: object, longest: int = MAX_FRAME) -> bytes:
     """Return a message as a frame.
 
     Raises:
-        Garbled: If it is longer than `MAX_FRAME`.
+        Garbled: If it is longer than `longest` bytes.
     """
     body = _to_text(message).encode("ascii")
-    if len(body) > MAX_FRAME:
-        raise Garbled(f"a message must be at most {MAX_FRAME} bytes, got {len(body)}")
+    if len(body) > longest:
+        raise Garbled(f"a message must be at most {longest} bytes, got {len(body)}")
     return HEADER.pack(len(body)) + body
 
 
@@ -93,16 +93,16 @@ def read_frame(fd: int) -> Any:
     return unpack(receive(fd))
 
 
-def receive(fd: int) -> bytes:
+def receive(fd: int, longest: int = MAX_FRAME) -> bytes:
     """Read the body of one frame, blocking until it is there.
 
     Raises:
         Closed: At the end of the file, also in the middle of a frame.
-        Garbled: If the length is over `MAX_FRAME`.
+        Garbled: If the length is over `longest` bytes.
     """
     (length,) = HEADER.unpack(_read_exactly(fd, HEADER.size))
-    if length > MAX_FRAME:
-        raise Garbled(f"a message must be at most {MAX_FRAME} bytes, got {length}")
+    if length > longest:
+        raise Garbled(f"a message must be at most {longest} bytes, got {length}")
     return _read_exactly(fd, length)
 
 
