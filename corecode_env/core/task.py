@@ -8,6 +8,7 @@ JSON form is the package's own task format, one object a line (`docs/tasks/jsonl
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -128,6 +129,9 @@ class Limits:
     """Peak memory above the bare interpreter's, in bytes."""
     output_bytes: int = 2**20
     """Bytes on standard output and standard error, each."""
+    scratch_bytes: int = 0
+    """Bytes of files in a private folder that program and test code share; 0: there is no
+    such folder, and nothing can be written."""
 
     def __post_init__(self) -> None:
         """Refuse limits that no program could meet."""
@@ -137,6 +141,9 @@ class Limits:
                 raise ValueError(f"{name} must be a number, got {value!r}")
             if not (math.isfinite(value) and value > 0):
                 raise ValueError(f"{name} must be positive and finite, got {value!r}")
+        scratch = self.scratch_bytes
+        if isinstance(scratch, bool) or not isinstance(scratch, int) or scratch < 0:
+            raise ValueError(f"scratch_bytes must be a whole number from 0, got {scratch!r}")
 
 
 # --------------------------------------------------------------------------- task
@@ -200,6 +207,8 @@ class Task:
             },
             "kind": self.kind,
         }
+        if self.limits.scratch_bytes:
+            record["limits"]["scratch_bytes"] = self.limits.scratch_bytes
         if self.checker != Checker():
             record["checker"] = {
                 "name": self.checker.name,
@@ -370,12 +379,12 @@ class _TaskReader:
         )
 
     def limits(self, value: Any) -> Limits:
-        known = frozenset({"cpu_seconds", "wall_seconds", "memory_bytes", "output_bytes"})
+        known = frozenset(field.name for field in dataclasses.fields(Limits))
         fields = self.object(value, "limits", known)
         try:
             return Limits(**fields)
         except ValueError as error:
-            raise self.bad("limits", fields, f"positive numbers ({error})") from error
+            raise self.bad("limits", fields, f"limits in numbers ({error})") from error
 
     def tests(self, value: Any, name: str) -> tuple[Test, ...]:
         if type(value) is not list:

@@ -11,9 +11,12 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Final
 
 from corecode_env.core.errors import ExecutorError
+from corecode_env.core.task import Limits
+from corecode_env.executor.scratch import Scratch
 from corecode_env.executor.slot import Outcome, Run, Slot, SlotDied
 from corecode_env.executor.start import ZygoteSettings
 
@@ -112,6 +115,8 @@ class Bench:
         self.isolation = isolation
         self._settings = settings
         self._slots: dict[tuple[str, str], Slot] = {}
+        self._writing_slots: dict[tuple[str, str], Slot] = {}
+        self._scratch: Scratch | None = None
         self._interrupted = threading.Event()
 
     def slot(self, role: str, kind: str) -> Slot:
@@ -120,6 +125,65 @@ class Bench:
         if key not in self._slots:
             self._slots[key] = Slot(self._settings(role, kind), self._interrupted)
         return self._slots[key]
+
+    def slot_for(self, role: str, kind: str, limits: Limits) -> Slot:
+        """Return the slot of a role and kind; one that can write where the limits let it."""
+        if not limits.scratch_bytes:
+            return self.slot(role, kind)
+        key = (role, kind)
+        if key not in self._writing_slots:
+            settings = self._writing_settings(role, kind)
+            self._writing_slots[key] = Slot(settings, self._interrupted)
+        return self._writing_slots[key]
+
+    def _writing_settings(self, role: str, kind: str) -> ZygoteSettings:
+        settings = self._settings(role, kind)
+        floor = {**settings.floor, "scratch": self._folder().path}
+        for other in self._writing_slots.values():
+            # Files belong to whoever made them: program and test must be the same user.
+            floor["private_uid"] = other.settings.floor.get("private_uid")
+        return replace(settings, floor=floor)
+
+    def _folder(self) -> Scratch:
+        if self._scratch is None:
+            self._scratch = Scratch()
+            for key, slot in self._writing_slots.items():
+                slot.settings = self._writing_settings(*key)
+        return self._scratch
+
+    @contextmanager
+    def scratch(self, limits: Limits) -> Iterator[Scratch | None]:
+        """Lend the folder that one job's processes write in; None if they have none.
+
+        It is empty at the beginning, and at the end, when the processes must be gone.
+        """
+        if not limits.scratch_bytes:
+            yield None
+            return
+        try:
+            yield self._folder()
+        finally:
+            self._clear_scratch()
+
+    def _clear_scratch(self) -> None:
+        """Empty the folder, or give it up if something may still be writing in it."""
+        scratch = self._scratch
+        lost = any(slot.lost for slot in self._writing_slots.values())
+        if scratch is not None and not lost:
+            try:
+                scratch.empty()
+                return
+            except OSError:
+                pass  # removed below, once the processes of its slots are gone
+        self._give_up_scratch()
+
+    def _give_up_scratch(self) -> None:
+        scratch, self._scratch = self._scratch, None
+        for slot in self._writing_slots.values():
+            slot.close()
+            slot.lost = False
+        if scratch is not None:
+            scratch.remove()
 
     def run(self, slot: Slot, run: Run) -> Outcome | None:
         """Run a process; once more if the sandbox failed; None if it failed again.
@@ -130,7 +194,8 @@ class Bench:
         outcome = None
         for _ in range(2):
             try:
-                outcome = slot.run(run)
+                with self.scratch(run.limits) as scratch:
+                    outcome = slot.run(replace(run, scratch=scratch))
             except SlotDied:
                 outcome = None
             self.check()
@@ -147,7 +212,7 @@ class Bench:
     def interrupt(self) -> None:
         """Kill what runs here now and let nothing more begin; from any thread."""
         self._interrupted.set()
-        for slot in list(self._slots.values()):
+        for slot in [*self._slots.values(), *self._writing_slots.values()]:
             slot.interrupt()
 
     def resume(self) -> None:
@@ -160,9 +225,13 @@ class Bench:
         for slot in self._slots.values():
             slot.close()
         self._slots.clear()
+        self._give_up_scratch()
+        self._writing_slots.clear()
 
     def abandon(self) -> None:
         """Forget all zygotes without touching them: they belong to another process."""
-        for slot in self._slots.values():
+        for slot in (*self._slots.values(), *self._writing_slots.values()):
             slot.abandon()
         self._slots.clear()
+        self._writing_slots.clear()
+        self._scratch = None

@@ -28,6 +28,7 @@ from corecode_env.executor.compare import (
     reply_cap,
     validate_values,
 )
+from corecode_env.executor.scratch import Scratch
 from corecode_env.executor.session import CallReply, CallSession
 from corecode_env.executor.slot import (
     LONGEST_WALL,
@@ -92,32 +93,39 @@ def _in_one_process(
     """Judge tests in one process until it ends; return results of at least the first."""
     for _ in range(2):
         try:
-            conversation = _Conversation(submission, len(indices) * cpu_seconds)
-        except SlotDied:
-            submission.bench.check()
-            continue
-        try:
-            results = conversation.judge(indices, cpu_seconds)
+            with submission.bench.scratch(submission.task.limits) as scratch:
+                results = _converse(submission, indices, cpu_seconds, scratch)
         except SlotDied:
             results = {}
-        finally:
-            conversation.close()
         submission.bench.check()
         if results:
             return results
     return dict.fromkeys(indices, SANDBOX_FAILED)
 
 
+def _converse(
+    submission: Submission, indices: Sequence[int], cpu_seconds: float, scratch: Scratch | None
+) -> dict[int, TestResult]:
+    conversation = _Conversation(submission, len(indices) * cpu_seconds, scratch)
+    try:
+        return conversation.judge(indices, cpu_seconds)
+    finally:
+        conversation.close()
+
+
 class _Conversation:
     """One process that serves calls, and the session with it."""
 
-    def __init__(self, submission: Submission, cpu_seconds: float) -> None:
+    def __init__(
+        self, submission: Submission, cpu_seconds: float, scratch: Scratch | None
+    ) -> None:
         """Start the process.
 
         Args:
             submission: The program.
             cpu_seconds: CPU time for all calls together: the kernel's backstop behind the
                 clock of each call.
+            scratch: Folder in which it writes.
         """
         self.submission = submission
         self.loop = Loop()
@@ -130,6 +138,7 @@ class _Conversation:
             kind=SERVE,
             extra=(self.requests[0], self.replies[1]),
             cpu_seconds=cpu_seconds + 1.0,
+            scratch=scratch,
         )
         try:
             self.process: Process = submission.slot.open(run, self.loop)

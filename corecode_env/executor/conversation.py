@@ -19,6 +19,7 @@ from corecode_env.core.verdict import TestResult, Verdict
 from corecode_env.executor.compare import longest_reply
 from corecode_env.executor.inside.tester import Report
 from corecode_env.executor.reports import JUDGE_LIMITS, JudgeProcess, judge_slot, request_of
+from corecode_env.executor.scratch import Scratch
 from corecode_env.executor.slot import (
     LONGEST_WALL,
     SERVE,
@@ -59,7 +60,8 @@ def judge_assert(
     """
     for _ in range(2):
         try:
-            ended = _converse(submission, test, cpu_seconds)
+            with submission.bench.scratch(submission.task.limits) as scratch:
+                ended = _converse(submission, test, cpu_seconds, scratch)
         except SlotDied:
             submission.bench.check()
             continue
@@ -73,7 +75,7 @@ def judge_assert(
 
 
 def _converse(
-    submission: Submission, test: AssertTest, cpu_seconds: float
+    submission: Submission, test: AssertTest, cpu_seconds: float, scratch: Scratch | None
 ) -> tuple[Report | None, bool, Outcome, Outcome]:
     """Run both sides; return report, whether the program spoke, and how both ended."""
     task, loop = submission.task, Loop()
@@ -87,9 +89,10 @@ def _converse(
             kind=SERVE,
             extra=(requests[0], replies[1]),
             cpu_seconds=cpu_seconds,
+            scratch=scratch,
         )
         # Both warm processes come first: the program's clock must not run while one starts.
-        slot = judge_slot(submission.bench, (test.code,))
+        slot = judge_slot(submission.bench, (test.code,), task.limits)
         slot.start()
         program = submission.slot.open(run, loop)
         judge = JudgeProcess(
@@ -98,6 +101,7 @@ def _converse(
             _request(task, test),
             ends=(requests[1], replies[0]),
             limits=_judge_limits(task.limits),
+            scratch=scratch,
         )
         # Now each end has one holder, so either side sees when the other is gone.
         _close(requests, replies)
@@ -131,6 +135,7 @@ def _judge_limits(limits: Limits) -> Limits:
         cpu_seconds=max(JUDGE_LIMITS.cpu_seconds, 2 * limits.cpu_seconds),
         wall_seconds=LONGEST_WALL * limits.wall_seconds + JUDGE_LIMITS.wall_seconds,
         memory_bytes=max(JUDGE_LIMITS.memory_bytes, 2 * int(limits.memory_bytes)),
+        scratch_bytes=limits.scratch_bytes,
     )
 
 
@@ -147,8 +152,12 @@ def _result(
     *,
     public: bool,
 ) -> TestResult:
-    found = fault(program, submission.task.limits)
+    limits = submission.task.limits
+    found = fault(program, limits)
     verdict = _verdict(report, heard, found)
+    if verdict is Verdict.SE and found is not Verdict.SE and limits.scratch_bytes:
+        # What the program lays in the folder may bring a test down before the first word.
+        verdict = Verdict.RE
     result = submission.describe(program, verdict, public=public)
     if report is None or verdict is found or report.outcome == "candidate_gone":
         return result

@@ -86,7 +86,8 @@ def _results(task: Task, program: str, bench: Bench, language: Language) -> list
     payload = sealed(packed)
     try:
         kind = language.warm_process((program, preamble))
-        return _Judge(Submission(task, payload, bench, bench.slot("candidate", kind))).all()
+        slot = bench.slot_for("candidate", kind, task.limits)
+        return _Judge(Submission(task, payload, bench, slot)).all()
     finally:
         os.close(payload)
 

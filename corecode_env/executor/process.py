@@ -24,6 +24,7 @@ from corecode_env.core.task import Limits
 from corecode_env.executor.inside.child import JUDGE, PROGRAM
 from corecode_env.executor.inside.zygote import JOB, KILL, NOT_FORKED, RESULT
 from corecode_env.executor.loop import Loop
+from corecode_env.executor.scratch import WATCH_SECONDS, Scratch
 from corecode_env.executor.start import Zygote
 
 STDIN_PIPE_BYTES: Final = 4096
@@ -57,6 +58,7 @@ class Run:
         kind: `PROGRAM`, `SERVE` or `JUDGE`.
         extra: Descriptors that it gets besides 0 to 2, in order; the caller's to close.
         cpu_seconds: Where the kernel kills it; None: at the CPU limit.
+        scratch: Folder in which it writes, to be watched; None if it has none.
     """
 
     payload: int
@@ -65,6 +67,7 @@ class Run:
     kind: int = PROGRAM
     extra: tuple[int, ...] = ()
     cpu_seconds: float | None = None
+    scratch: Scratch | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +85,8 @@ class Outcome:
         cpu_seconds: CPU time, without that of setting the process up.
         wall_seconds: Time from handing it over to its end.
         peak_bytes: Peak memory above the bare interpreter's.
-        overflow: It wrote more than the output limit.
-        killed_by: Why we killed it: `wall`, `cpu`, `output`, `done`, `cancel`,
+        overflow: It wrote more than the output limit, or than its folder may hold.
+        killed_by: Why we killed it: `wall`, `cpu`, `output`, `scratch`, `done`, `cancel`,
             or empty.
     """
 
@@ -134,7 +137,7 @@ class Process:
             died: Gives the zygote up and returns the error to raise.
         """
         self._zygote, self._job, self._loop, self._died = zygote, job, loop, died
-        self._limits, self._kind = run.limits, run.kind
+        self._limits, self._kind, self._scratch = run.limits, run.kind, run.scratch
         self._pid = 0
         self._start: tuple[float, int] | None = None
         self._kinds = b""
@@ -167,7 +170,7 @@ class Process:
             limits.cpu_seconds if run.cpu_seconds is None else run.cpu_seconds,
             int(limits.memory_bytes),
             int(limits.memory_bytes),
-            FILE_BYTES,
+            min(FILE_BYTES, limits.scratch_bytes or FILE_BYTES),
         )
         handed = [_stdin(run.stdin)]
         kept: list[int] = []
@@ -213,6 +216,7 @@ class Process:
         self._read_records()
         self._result = (status, user, system, peak)
         self._drain_rest()
+        self._look_at_scratch()
         self._leave_loop()
 
     def _on_output(self, descriptor: int) -> None:
@@ -247,6 +251,11 @@ class Process:
                     # A pipe holds no more than that: with its writers gone, it is empty.
                     more = more or len(data) == _READ or not events & select.POLLHUP
 
+    def _look_at_scratch(self) -> None:
+        if self._scratch is not None and self._scratch.over(self._limits.scratch_bytes):
+            self.overflow = True
+            self.kill("scratch")
+
     def _read_records(self) -> None:
         for kind, job, pid, nanoseconds, peak in self._zygote.records():
             if job == self._job:
@@ -275,7 +284,12 @@ class Process:
         if now >= self._wall_deadline:
             self.kill("wall")
             return
+        self._look_at_scratch()
+        if self.killed_by:
+            return
         self.next_check = self._wall_deadline
+        if self._scratch is not None:
+            self.next_check = min(self.next_check, now + WATCH_SECONDS)
         if self._cpu_deadline is not None:
             left = self._cpu_deadline - self.cpu_now()
             if left <= 0:

@@ -18,6 +18,7 @@ from corecode_env.core.task import Limits
 from corecode_env.core.values import to_jsonable
 from corecode_env.executor.bench import Bench
 from corecode_env.executor.inside.tester import Report
+from corecode_env.executor.scratch import Scratch
 from corecode_env.executor.slot import JUDGE, Loop, Process, Run, Slot, SlotDied, sealed
 
 JUDGE_LIMITS: Final = Limits(
@@ -38,6 +39,7 @@ class JudgeProcess:
         *,
         ends: Sequence[int] = (),
         limits: Limits = JUDGE_LIMITS,
+        scratch: Scratch | None = None,
     ) -> None:
         """Start it.
 
@@ -47,6 +49,7 @@ class JudgeProcess:
             request: `function`, `arguments` and `options` of the call to make.
             ends: Descriptors that the function gets as its first arguments.
             limits: What it may use.
+            scratch: Folder that it shares with the program.
 
         Raises:
             SlotDied: If the zygote is gone.
@@ -57,7 +60,9 @@ class JudgeProcess:
         payload = sealed(json.dumps(request).encode())
         self._reading, writing = os.pipe()
         try:
-            run = Run(payload, limits=limits, kind=JUDGE, extra=(*ends, writing))
+            run = Run(
+                payload, limits=limits, kind=JUDGE, extra=(*ends, writing), scratch=scratch
+            )
             self.process: Process = slot.open(run, loop)
         except BaseException:
             os.close(self._reading)
@@ -111,10 +116,10 @@ def request_of(
     }
 
 
-def judge_slot(bench: Bench, sources: Sequence[str]) -> Slot:
-    """Return a judge's slot that suits these sources."""
+def judge_slot(bench: Bench, sources: Sequence[str], limits: Limits = JUDGE_LIMITS) -> Slot:
+    """Return a judge's slot that suits these sources, and writes where the limits let it."""
     kind = "numpy" if any("numpy" in source for source in sources) else "plain"
-    return bench.slot("judge", kind)
+    return bench.slot_for("judge", kind, limits)
 
 
 def ask_judge(

@@ -44,6 +44,8 @@ class Slot:
         self._interrupted = interrupted
         self.zygote: Zygote | None = None
         self._jobs = 0
+        self.lost = False
+        """A zygote was given up under a job, and what ran in it may end a moment later."""
 
     def start(self) -> Zygote:
         """Return the zygote, starting it if there is none.
@@ -84,6 +86,7 @@ class Slot:
     def died(self) -> SlotDied:
         """Give the zygote up; return the error to raise."""
         self.close()
+        self.lost = True
         return SlotDied("a zygote of the executor ended under a job; the job is run again")
 
     def close(self) -> None:

@@ -21,6 +21,7 @@ import resource
 import signal
 import stat
 import struct
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,6 +52,7 @@ sysconfig tempfile termios textwrap timeit token tokenize tomllib typing unicode
 unittest unittest.mock urllib.parse urllib.request uuid warnings wave weakref
 xml.etree.ElementTree zipfile zlib zoneinfo
 """.split()
+_WIDE_NUMPY: Final = "numpy.fft numpy.linalg numpy.ma numpy.polynomial numpy.random".split()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,8 @@ class FloorSettings:
     namespaces: bool = True
     private_uid: int | None = None
     """User number of this zygote's programs; only root can give one."""
+    scratch: str | None = None
+    """Folder in which programs may write; None: they write nowhere."""
     disabled: frozenset[str] = frozenset()
     """Layers to leave out, by name: for trying what stands in for them."""
 
@@ -96,6 +100,7 @@ class Floor:
         self._keeps_roots_files = False
         self._seal: seccomp.Filter | None = None
         self._shows_processes = False
+        self._scratch = settings.scratch
         self._virtual_bytes = self._data_bytes = 0
         self._hard: dict[int, int] = {}
         self._timer = _CpuTimer()
@@ -129,6 +134,7 @@ class Floor:
             floor._filter_calls()
         else:
             floor._limit_for_good()
+        floor._check_scratch()
         return floor
 
     def enter(self, limits: ChildLimits) -> None:
@@ -150,6 +156,8 @@ class Floor:
             raise OSError("the zygote ended while its child was being set up")
         if self.layers["rlimits"] == ON:
             self._limit(limits)
+        if self._scratch is not None:
+            os.chdir(self._scratch)
 
     def seal(self) -> None:
         """Take away every system call that programs have no need of.
@@ -185,9 +193,13 @@ class Floor:
         self._try(
             "private_root",
             lambda: namespaces.enter_private_root(
-                settings.readable, process_files=self._shows_processes
+                settings.readable,
+                process_files=self._shows_processes,
+                scratch=settings.scratch,
             ),
         )
+        if settings.scratch is not None and self.layers["private_root"] == ON:
+            self._scratch = namespaces.SCRATCH
         self.layers |= namespaces.separate(settings.disabled)
 
     def _choose_user(self) -> None:
@@ -220,6 +232,8 @@ class Floor:
         self._keeps_roots_files = _child_fails(read_library)
         if self._keeps_roots_files:
             linux.prctl(linux.PR_SET_KEEPCAPS, 1)
+        elif self._scratch is not None:
+            os.chown(self._scratch, uid, uid)
         return None
 
     def _own_count(self) -> str | None:
@@ -241,6 +255,8 @@ class Floor:
         ]
         null = landlock.READ_FILE | landlock.WRITE_FILE
         grants.append(landlock.Grant(readable.DEVICE_WRITTEN, null))
+        if self._scratch is not None:
+            grants.append(landlock.Grant(self._scratch, landlock.SCRATCH))
         ruleset = landlock.build_ruleset(landlock.known_rights(), grants)
         landlock.enforce(ruleset)
         os.close(ruleset)
@@ -253,14 +269,16 @@ class Floor:
         if found_by_rule:
             self.layers["no_paths"] = "not needed: files are closed by a better layer"
         no_paths = not found_by_rule and "no_paths" not in self._settings.disabled
+        scratch = self._scratch is not None
 
         def install() -> str | None:
             if not seccomp.supported():
                 return f"there is no table of system calls for {linux.MACHINE}"
-            if no_paths:
+            if no_paths or scratch:
                 _load_widely()
-            self._seal = seccomp.Filter(seccomp.seal_code(no_paths=no_paths))
-            seccomp.Filter(seccomp.base_code()).install()
+            seal = seccomp.seal_code(no_paths=no_paths, scratch=scratch)
+            self._seal = seccomp.Filter(seal)
+            seccomp.Filter(seccomp.base_code(scratch=scratch)).install()
             return None
 
         filtered = self._try("seccomp", install)
@@ -268,6 +286,16 @@ class Floor:
             self._seal = None
         if not found_by_rule:
             self.layers["no_paths"] = ON if filtered and no_paths else OFF
+
+    def _check_scratch(self) -> None:
+        """Refuse to go on where a program with a folder to write in could write elsewhere."""
+        layers = self.layers
+        confined = ON in (layers.get("landlock"), layers.get("private_root"))
+        if self._scratch is not None and not (confined and layers.get("seccomp") == ON):
+            raise OSError(
+                "a task asks for a folder to write in, which needs seccomp, and Landlock or a "
+                "private root; `corecode doctor` says how to get them"
+            )
 
     def _limit_for_good(self) -> None:
         def install() -> None:
@@ -375,8 +403,8 @@ class _CpuTimer:
 
 
 def _load_widely() -> None:
-    """Import what programs may import, for they will not be able to open a file."""
-    for name in _WIDE:
+    """Import what programs may import, for they will not be able to open or map its files."""
+    for name in (*_WIDE, *(_WIDE_NUMPY if "numpy" in sys.modules else ())):
         with contextlib.suppress(ImportError):  # not every build has every module
             importlib.import_module(name)
 

@@ -18,6 +18,14 @@ from corecode_env.executor.inside import linux
 READ_FILE: Final = 1 << 2
 READ_DIR: Final = 1 << 3
 WRITE_FILE: Final = 1 << 1
+_REMOVE_DIR, _REMOVE_FILE, _MAKE_DIR, _MAKE_REG = 1 << 4, 1 << 5, 1 << 7, 1 << 8
+_REFER, _TRUNCATE = 1 << 13, 1 << 14
+_REMOVE: Final = _REMOVE_DIR | _REMOVE_FILE
+SCRATCH: Final = (
+    READ_FILE | READ_DIR | WRITE_FILE | _REMOVE | _MAKE_DIR | _MAKE_REG | _REFER | _TRUNCATE
+)
+"""Plain files and folders, all of their lives; no program runs from there, and no device,
+socket, fifo or symbolic link is made."""
 
 _CREATE_RULESET_VERSION: Final = 1
 _RULE_PATH_BENEATH: Final = 1

@@ -21,6 +21,7 @@ _SEPARATE: Final = (
 # The new root is built upon a folder that exists everywhere and that nothing readable lies
 # in; in the zygote's own mount namespace nobody else sees it.
 _SITE: Final = "/sys"
+SCRATCH: Final = "/scratch"
 LAYERS: Final = ("user_namespace", "private_root", *(name for name, _ in _SEPARATE))
 _READ_ONLY: Final = linux.MS_RDONLY | linux.MS_NOSUID
 _STAT_TO_MOUNT: Final = (
@@ -67,13 +68,16 @@ def separate(disabled: frozenset[str]) -> dict[str, str]:
     return layers
 
 
-def enter_private_root(packages: Sequence[str], *, process_files: bool) -> None:
+def enter_private_root(
+    packages: Sequence[str], *, process_files: bool, scratch: str | None = None
+) -> None:
     """Exchange the root folder for an empty one that holds the readable files only.
 
     Args:
         packages: Paths of packages that programs may read.
         process_files: Show /proc too, for `/dev/stdin` to work; safe only where Landlock
             refuses to open what lies in it.
+        scratch: Folder to show as `SCRATCH`, in which programs may write.
 
     Raises:
         OSError: If the machine refuses; the process may then be in a mount namespace of
@@ -84,6 +88,8 @@ def enter_private_root(packages: Sequence[str], *, process_files: bool) -> None:
     linux.mount("corecode", _SITE, "tmpfs", linux.MS_NOSUID, "mode=111,size=1m")
     try:
         _furnish(packages)
+        if scratch is not None:
+            _show_scratch(scratch)
         if process_files:
             _show_processes()
         os.chdir(_SITE)
@@ -131,11 +137,22 @@ def _bind(path: str, *, read_only: bool = True) -> None:
         target.touch()
     linux.mount(path, str(target), None, linux.MS_BIND | linux.MS_REC)
     if read_only:
-        # In a user namespace, flags that the machine's owner has set may not be dropped.
-        present = os.statvfs(target).f_flag
-        kept = sum(flag for shown, flag in _STAT_TO_MOUNT if present & shown)
-        flags = linux.MS_REMOUNT | linux.MS_BIND | _READ_ONLY | kept
+        flags = linux.MS_REMOUNT | linux.MS_BIND | _READ_ONLY | _kept_flags(str(target))
         linux.mount(None, str(target), None, flags)
+
+
+def _kept_flags(target: str) -> int:
+    # In a user namespace, flags that the machine's owner has set may not be dropped.
+    present = os.statvfs(target).f_flag
+    return sum(flag for shown, flag in _STAT_TO_MOUNT if present & shown)
+
+
+def _show_scratch(folder: str) -> None:
+    target = _SITE + SCRATCH
+    os.mkdir(target)
+    linux.mount(folder, target, None, linux.MS_BIND)
+    flags = linux.MS_NOSUID | linux.MS_NODEV | linux.MS_NOEXEC | _kept_flags(target)
+    linux.mount(None, target, None, linux.MS_REMOUNT | linux.MS_BIND | flags)
 
 
 def _folder(path: str) -> None:

@@ -120,6 +120,24 @@ PROGRAM: Final[Mapping[str, int | Rule]] = (
 )
 """What a sandboxed program may do; every other call is refused."""
 
+_MAP_ANONYMOUS: Final = 0x20
+_SET_ID: Final = 0o6000
+SCRATCH: Final[Mapping[str, int | Rule]] = dict.fromkeys(
+    "mkdir mkdirat rmdir unlink unlinkat rename renameat".split(), ALLOW
+) | {
+    "renameat2": (Masked(4, _UNSIGNED, 0),),
+    # F_GETLK and F_SETLK too, without which no sqlite3 database opens; F_SETLKW waits.
+    "fcntl": (OneOf(1, (0, 1, 2, 3, 4, 5, 6, _F_DUPFD_CLOEXEC)),),
+    "open": (Masked(2, _SET_ID, 0),),
+    "openat": (Masked(3, _SET_ID, 0),),
+}
+"""What a program with a scratch folder may do on top: make, rename and remove files and
+folders, which Landlock or a private root confines to that folder; lock its files. Links,
+fifos, devices, sockets, changes of mode and files with set-user-ID stay out."""
+# A file that is mapped stays on the disk after its name and descriptor are gone: unseen, it
+# would count for nothing. (Descriptors are few.)
+_NO_FILES_MAPPED: Final[Rule] = (Masked(3, _MAP_ANONYMOUS, _MAP_ANONYMOUS),)
+
 ZYGOTE: Final = """
 clone fork wait4 waitid kill tgkill pidfd_open pidfd_send_signal sendmsg recvmsg
 setsid setpgid setuid setresuid setresgid setgroups setfsuid capset fchmod
@@ -182,24 +200,36 @@ def supported(machine: str = linux.MACHINE) -> bool:
     return machine in NUMBERS
 
 
-def base_code(machine: str = linux.MACHINE) -> bytes:
-    """Return the filter for the zygote: what programs may do, and what it needs itself."""
+def base_code(machine: str = linux.MACHINE, *, scratch: bool = False) -> bytes:
+    """Return the filter for the zygote: what programs may do, and what it needs itself.
+
+    Args:
+        machine: Kind of machine, as `platform.machine()` names it.
+        scratch: Its programs have a folder to write in.
+    """
     actions = dict(PROGRAM) | dict.fromkeys(ZYGOTE, ALLOW)
+    if scratch:
+        actions |= SCRATCH
     # glibc falls back to clone, whose flags a filter can see.
     actions["clone3"] = ABSENT
     return _assemble(actions, DENY, machine)
 
 
-def seal_code(*, no_paths: bool = False, machine: str = linux.MACHINE) -> bytes:
+def seal_code(
+    *, no_paths: bool = False, scratch: bool = False, machine: str = linux.MACHINE
+) -> bytes:
     """Return the filter that turns the zygote's rights into a program's.
 
     Args:
         no_paths: Refuse every call that looks a path up.
+        scratch: The program has a folder to write in.
         machine: Kind of machine, as `platform.machine()` names it.
     """
     actions = {name: PROGRAM.get(name, DENY) for name in ZYGOTE}
     if no_paths:
         actions |= dict.fromkeys(PATH_CALLS, DENY) | {"newfstatat": _FSTAT}
+    if scratch:
+        actions["mmap"] = _NO_FILES_MAPPED
     return _assemble(actions, ALLOW, machine)
 
 
