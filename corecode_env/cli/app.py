@@ -11,6 +11,7 @@ import click
 
 from corecode_env import __version__
 from corecode_env.cli.doctor import doctor
+from corecode_env.cli.evaluate import compare, eval_
 from corecode_env.cli.exits import Exit, Failure, failure_of
 from corecode_env.cli.judge import judge
 from corecode_env.cli.play import play
@@ -68,6 +69,8 @@ def app() -> None:
 app.add_command(tasks)
 app.add_command(judge)
 app.add_command(play)
+app.add_command(eval_)
+app.add_command(compare)
 app.add_command(doctor)
 
 

@@ -49,6 +49,7 @@ def collect(
     seed: int,
     max_in_flight: int = 64,
     prefixes: Mapping[str, Sequence[tuple[str, str]]] | None = None,
+    indices: Iterable[int] | None = None,
 ) -> Iterator[Tree]:
     """Play every task and yield its tree as soon as it is finished.
 
@@ -64,6 +65,8 @@ def collect(
         max_in_flight: Episodes that are under way at one time, at most (a single wide tree
             may exceed it).
         prefixes: Stored turns to start from, by task id, such as plans made earlier.
+        indices: Place of each task in a longer list of which these are a part, so that what
+            an interrupted run left out gets the seeds it would have had; None: 0, 1, 2, ...
 
     Yields:
         Trees in the order in which they finish; `Tree.index` is the place of their task.
@@ -90,7 +93,8 @@ def collect(
         env.close()  # type: ignore[no-untyped-call]
         raise
     collection = _Collection(env, players, wanted, seed, max_in_flight, dict(prefixes or {}))
-    return collection.run(iter(tasks))
+    numbered = enumerate(tasks) if indices is None else zip(indices, tasks, strict=True)
+    return collection.run(iter(numbered))
 
 
 @dataclass(slots=True)
@@ -170,7 +174,7 @@ class _Collection:
     error: BaseException | None = None
     stopped: bool = False
 
-    def run(self, tasks: Iterator[str | Task]) -> Iterator[Tree]:
+    def run(self, tasks: Iterator[tuple[int, str | Task]]) -> Iterator[Tree]:
         """Yield trees until all are finished, or something failed."""
         player = threading.Thread(
             target=self._play_in_thread, args=(tasks,), name="corecode-collect", daemon=True
@@ -186,7 +190,7 @@ class _Collection:
             player.join()
             self.env.close()  # type: ignore[no-untyped-call]
 
-    def _play_in_thread(self, tasks: Iterator[str | Task]) -> None:
+    def _play_in_thread(self, tasks: Iterator[tuple[int, str | Task]]) -> None:
         try:
             asyncio.run(self._play(tasks))
         except BaseException as error:
@@ -194,8 +198,7 @@ class _Collection:
         finally:
             self.finished.put(None)
 
-    async def _play(self, tasks: Iterator[str | Task]) -> None:
-        numbered = enumerate(tasks)
+    async def _play(self, tasks: Iterator[tuple[int, str | Task]]) -> None:
         distinct = {id(agent): agent for agent in self.players.values()}
         with ThreadPoolExecutor(_JUDGES, "corecode-judge") as self.judges:
             # One thread an agent: its calls come one after the other.
@@ -204,7 +207,7 @@ class _Collection:
                 size, at_once = self._cohorts()
                 async with asyncio.TaskGroup() as group:
                     for _ in range(at_once):
-                        group.create_task(self._play_cohorts(numbered, size))
+                        group.create_task(self._play_cohorts(tasks, size))
             finally:
                 for thread in self.threads.values():
                     thread.shutdown()
