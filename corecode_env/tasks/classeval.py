@@ -14,6 +14,7 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -55,8 +56,20 @@ NEEDS_FOLDER: Final[Mapping[str, str]] = MappingProxyType(
         "ClassEval_99": _FILES,
     }
 )
-"""Tasks that need a folder which program and test share, and what for. A sandbox in which
-nothing can be written fails them; `metadata["needs_folder"]` says it too."""
+"""Tasks that need a folder which program and test share, and what for: their limits give
+one, in which a test finds nothing that another has left."""
+_SCRATCH_BYTES: Final = 2**20
+
+_LEFT_BEHIND: Final[Mapping[tuple[str, str], tuple[str, str]]] = MappingProxyType(
+    {
+        ("ClassEval_25", "CookiesUtilTestLoadCookies"): (
+            "cookies.json",
+            '{"key1": "value1", "key2": "value2"}',
+        )
+    }
+)
+"""Files (name, content) that the tests of a class count on because those of another class,
+which the authors run before, happen to leave them behind."""
 
 CHANGE_ARGUMENTS: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -85,6 +98,7 @@ SLOW: Final[Mapping[str, str]] = MappingProxyType(
 """Tasks whose own solution needs more than the default limits, and why."""
 
 _RUN: Final = "\n\nunittest.TestSuite([{case}({method!r})]).debug()\n"
+_WRITE: Final = "with open({!r}, 'w') as file:\n    file.write({!r})\n\n"
 _STATEMENT: Final = """\
 Write the Python class `{name}`: fill in the bodies of all methods.
 
@@ -102,7 +116,7 @@ def _read(record: Record, where: Where) -> Task:
     source = normalise(where.string(record, "test"))
     try:
         # The tests count on the imports that stand before the program.
-        cases = dict(_cases(parse(f"{imports}\n{source}")))
+        cases = dict(_cases(parse(f"{imports}\n{source}"), task_id))
     except ValueError as error:
         raise where.bad("test", source, f"Python source ({error})") from error
     public = [methods[0] for methods in cases.values()]
@@ -115,9 +129,12 @@ def _read(record: Record, where: Where) -> Task:
         "split": "test",
         "difficulty": f"{len(cases)} test classes",
     }
-    marks = {"left_out": LEFT_OUT, "needs_folder": NEEDS_FOLDER, "flaky": FLAKY}
+    marks = {"left_out": LEFT_OUT, "flaky": FLAKY}
     metadata |= {key: reasons[task_id] for key, reasons in marks.items() if task_id in reasons}
     options = {"mutates_arguments": True} if task_id in CHANGE_ARGUMENTS else {}
+    limits = _SLOW_LIMITS if task_id in SLOW else _LIMITS
+    if task_id in NEEDS_FOLDER:
+        limits = replace(limits, scratch_bytes=_SCRATCH_BYTES)
     return Task(
         id=task_id,
         statement=_STATEMENT.format(name=name, skeleton=skeleton),
@@ -125,13 +142,13 @@ def _read(record: Record, where: Where) -> Task:
         public_tests=tuple(map(AssertTest, public)),
         hidden_tests=tuple(map(AssertTest, hidden)),
         checker=Checker(options=options),
-        limits=_SLOW_LIMITS if task_id in SLOW else _LIMITS,
+        limits=limits,
         reference_program=normalise(where.string(record, "solution_code")),
         metadata=metadata,
     )
 
 
-def _cases(tree: ast.Module) -> Iterator[tuple[str, list[str]]]:
+def _cases(tree: ast.Module, task_id: str) -> Iterator[tuple[str, list[str]]]:
     """Yield the name of each unittest class, and test code for each of its methods."""
     classes = {
         node.name: node
@@ -145,8 +162,10 @@ def _cases(tree: ast.Module) -> Iterator[tuple[str, list[str]]]:
         if not (isinstance(node, ast.ClassDef) and node.name in classes) and not _is_main(node)
     ]
     for name, node in classes.items():
-        codes = [_code(head, node, method) for method in _test_methods(node)]
-        yield name, codes
+        before = ""
+        if (task_id, name) in _LEFT_BEHIND:
+            before = _WRITE.format(*_LEFT_BEHIND[task_id, name])
+        yield name, [before + _code(head, node, method) for method in _test_methods(node)]
 
 
 def _test_methods(node: ast.ClassDef) -> list[str]:

@@ -129,15 +129,31 @@ def test_all_100_tasks_are_read_12_of_them_marked_as_left_out_with_the_reason() 
 
 def test_tasks_with_needs_of_their_own_are_named_with_reasons_and_none_twice() -> None:
     tasks = {r["task_id"]: CLASSEVAL.read(r, Where(DATA.name)) for r in RECORDS}
-    marked = {
-        i: t.metadata["needs_folder"] for i, t in tasks.items() if "needs_folder" in t.metadata
-    }
-    assert marked == NEEDS_FOLDER and not NEEDS_FOLDER.keys() & LEFT_OUT.keys()
+    writing = {i for i, task in tasks.items() if task.limits.scratch_bytes}
+    assert writing == NEEDS_FOLDER.keys() and not NEEDS_FOLDER.keys() & LEFT_OUT.keys()
     assert {i for i, t in tasks.items() if "flaky" in t.metadata} == FLAKY.keys()
     changing = {i for i, t in tasks.items() if t.checker.options.get("mutates_arguments")}
     assert changing == CHANGE_ARGUMENTS.keys()
     usual = CLASSEVAL.read(RECORD, Where("c")).limits.cpu_seconds
     assert {i for i, t in tasks.items() if t.limits.cpu_seconds > usual} == SLOW.keys()
+
+
+def test_tests_that_count_on_the_file_of_another_test_find_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    record = next(r for r in RECORDS if r["task_id"] == "ClassEval_25")
+    task = CLASSEVAL.read(record, Where("c"))
+    codes = [test.code for test in task.tests if isinstance(test, AssertTest)]
+    given = [code for code in codes if code.startswith("with open('cookies.json', 'w')")]
+    assert given == [code for code in codes if "def test_load_cookies" in code] and given
+    outside: dict[str, Any] = {}
+    for code in given:
+        exec(code.partition("\n\n")[0], outside)
+        assert json.loads(Path("cookies.json").read_text()) == {
+            "key1": "value1",
+            "key2": "value2",
+        }
 
 
 def test_a_test_may_count_on_the_imports_that_the_statement_gives() -> None:
