@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from corecode_env.core.task import Limits
 from corecode_env.executor.local import LocalExecutor
 from corecode_env.tasks import TaskSet, load_tasks
 
@@ -45,7 +46,10 @@ def rejected(executor: LocalExecutor, tasks: TaskSet) -> list[tuple[str, str]]:
 
 def accepted_bugs(executor: LocalExecutor, tasks: TaskSet) -> list[str]:
     """Return the repair tasks whose buggy program is accepted."""
-    judged = executor.map((task, task.metadata["buggy_program"]) for task in tasks)
+    # Some bugs are endless loops: all tests of one must not take minutes.
+    short = Limits(cpu_seconds=0.5, wall_seconds=10)
+    jobs = [(task.with_limits(short), task.metadata["buggy_program"]) for task in tasks]
+    judged = executor.map(jobs)
     return [judgement.task_id for judgement in judged if judgement.passed]
 
 
