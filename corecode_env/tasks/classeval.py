@@ -84,7 +84,9 @@ argument is the program's own copy, so that it cannot edit what it is compared w
 FLAKY: Final[Mapping[str, str]] = MappingProxyType(
     {
         "ClassEval_20": "compares the program's clock with the test's, to the second: a right "
-        "program fails when a second ends in between"
+        "program fails when a second ends in between",
+        "ClassEval_58": "lays two mines at random and counts two: they fall on one square one "
+        "time in nine",
     }
 )
 """Tasks of which a right program fails a test now and then, and why; `metadata["flaky"]`
