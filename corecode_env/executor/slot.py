@@ -8,7 +8,7 @@ from corecode_env.executor.inside.child import JUDGE, PROGRAM, SERVE
 from corecode_env.executor.inside.zygote import KILL
 from corecode_env.executor.loop import Loop
 from corecode_env.executor.process import LONGEST_WALL, Outcome, Process, Run, SlotDied, sealed
-from corecode_env.executor.start import Zygote, ZygoteSettings
+from corecode_env.executor.start import StartKilled, Zygote, ZygoteSettings
 
 __all__ = [
     "JUDGE",
@@ -54,7 +54,10 @@ class Slot:
             ExecutorError: If it cannot be started.
         """
         if self.zygote is None:
-            self.zygote = Zygote(self.settings)
+            try:
+                self.zygote = Zygote(self.settings)
+            except StartKilled:  # from outside: another may well come up
+                self.zygote = Zygote(self.settings)
         return self.zygote
 
     def open(self, run: Run, loop: Loop) -> Process:

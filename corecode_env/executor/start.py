@@ -80,6 +80,10 @@ class ZygoteSettings:
     stack_bytes: int = STACK_BYTES
 
 
+class StartKilled(ExecutorError):
+    """A zygote was killed while it started, and had said nothing of a fault of its own."""
+
+
 class Zygote:
     """A running zygote: its control socket, its records, its end."""
 
@@ -87,6 +91,7 @@ class Zygote:
         """Start it and wait until it is ready.
 
         Raises:
+            StartKilled: If someone (the kernel, short of memory) killed it meanwhile.
             ExecutorError: If it does not come up.
         """
         self.owner = os.getpid()
@@ -155,7 +160,7 @@ class Zygote:
         poller = select.poll()
         poller.register(self.socket.fileno(), select.POLLIN)
         answer = b""
-        if poller.poll(START_SECONDS * 1000):
+        if spoke := poller.poll(START_SECONDS * 1000):
             try:
                 answer = self.socket.recv(1 << 16)
             except OSError:
@@ -163,6 +168,8 @@ class Zygote:
         if not answer:
             said = os.pread(self._diagnosis, 1 << 14, 0).decode("utf-8", "replace").strip()
             self.close()
+            if spoke and not said:
+                raise StartKilled("a zygote of the executor was killed while it started")
             last = said.splitlines()[-1] if said else f"no word within {START_SECONDS:.0f} s"
             raise ExecutorError(f"a zygote of the executor did not start: {last}")
         ready: Mapping[str, Any] = json.loads(answer)
