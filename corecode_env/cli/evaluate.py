@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from corecode_env.cli.sources import open_tasks
 from corecode_env.cli.terminal import output, progress, say, write_json
 from corecode_env.core.errors import BadConfig
 from corecode_env.core.names import role_of
-from corecode_env.core.seams import Executor
+from corecode_env.core.seams import Agent, Executor
 from corecode_env.core.task import Task
 from corecode_env.environments.registration import ENVIRONMENTS, make, normal_id
 from corecode_env.evaluation.collaboration import Gain, collaboration_gain, gains_by_group
@@ -62,6 +62,15 @@ class Asked:
     rounds: int
     seed: int
     executor: Executor
+    made: dict[str, Agent] = field(default_factory=dict)
+    """Agents by name: a model that plays two roles is loaded once."""
+
+    def agent(self, role: str) -> Agent:
+        """Return the agent of a role."""
+        name = self.names[role]
+        if name not in self.made:
+            self.made[name] = make_agent(name)
+        return self.made[name]
 
 
 @click.command("eval", short_help="Measure agents: pass@k and more, with intervals.")
@@ -242,7 +251,7 @@ def _chosen(tasks: TaskSet, split: str, limit: int | None) -> TaskSet:
 
 
 def _play(asked: Asked, env_name: str, out: Path | None, label: str) -> list[Sample]:
-    """Play all samples in one environment, with new agents."""
+    """Play all samples in one environment."""
     with ExitStack() as stack:
         make_env = partial(
             make,
@@ -256,18 +265,21 @@ def _play(asked: Asked, env_name: str, out: Path | None, label: str) -> list[Sam
         roles = [role_of(agent) for agent in env.possible_agents]
         env.close()  # type: ignore[no-untyped-call]
         shared = asked.shared_plan and len(roles) > 1
-        names = {role: asked.names[role] for role in roles}
         advance = stack.enter_context(progress(label, len(asked.tasks)))
         return evaluate(
             make_env,
-            {role: make_agent(name) for role, name in names.items()},
+            {role: asked.agent(role) for role in roles},
             asked.tasks,
             # What branches at the first turn differs from there on.
             samples={roles[-1 if shared else 0]: asked.samples},
             shared_turns=len(roles) - 1 if shared else 0,
             seed=asked.seed,
             out=out,
-            settings={"env": normal_id(env_name), "agents": names, "rounds": asked.rounds},
+            settings={
+                "env": normal_id(env_name),
+                "agents": {role: asked.names[role] for role in roles},
+                "rounds": asked.rounds,
+            },
             on_task=advance,
         )
 

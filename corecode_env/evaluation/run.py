@@ -21,12 +21,11 @@ from typing import Any, Final
 from corecode_env.core.episode import Episode
 from corecode_env.core.errors import BadConfig, BadRecord
 from corecode_env.core.task import Task
-from corecode_env.evaluation.samples import EPISODES_FILE, Sample, samples_of
+from corecode_env.evaluation.samples import EPISODES_FILE, SETTINGS_FILE, Sample, samples_of
 from corecode_env.records.jsonl import EpisodeWriter, read_episodes, write_episodes
 from corecode_env.rollout.collect import Environment, collect
 from corecode_env.rollout.play import Players
 
-SETTINGS_FILE: Final = "settings.json"
 SETTINGS_SCHEMA: Final = "corecode/evaluation/1"
 
 

@@ -5,15 +5,18 @@ Episode  ->  Sample (one program for one task, and what it took)  ->  metrics
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from corecode_env.core.episode import Episode, Turn
 from corecode_env.core.verdict import Judgement
 from corecode_env.records.jsonl import iter_episodes
 
-EPISODES_FILE = "episodes.jsonl"
+EPISODES_FILE: Final = "episodes.jsonl"
+SETTINGS_FILE: Final = "settings.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,14 +85,19 @@ def read_samples(path: str | Path) -> list[Sample]:
     """Read the samples of a recorded evaluation.
 
     Args:
-        path: A file of episodes, or a folder that holds `episodes.jsonl`.
+        path: A folder that `evaluate` recorded in, or a file of episodes.
 
     Raises:
         BadRecord: If a line holds no whole episode.
         OSError: If there is no such file.
     """
-    file = Path(path)
-    return samples_of(iter_episodes(file / EPISODES_FILE if file.is_dir() else file))
+    file, shared = Path(path), 0
+    if file.is_dir():
+        settings = file / SETTINGS_FILE
+        if settings.exists():
+            shared = json.loads(settings.read_text(encoding="utf-8"))["shared_turns"]
+        file = file / EPISODES_FILE
+    return samples_of(iter_episodes(file), shared_turns=shared)
 
 
 def _total(turns: Sequence[Turn], name: str) -> int | None:

