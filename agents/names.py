@@ -11,6 +11,7 @@ from corecode_env.agents.faulty import FaultyAgent
 from corecode_env.agents.human import HumanAgent
 from corecode_env.agents.random_text import RandomAgent
 from corecode_env.agents.reference import ReferenceAgent
+from corecode_env.core.errors import BadConfig
 from corecode_env.core.registry import Registry
 from corecode_env.core.seams import Agent
 
@@ -22,10 +23,28 @@ for _name in FAULTS:
     AGENTS.add(f"faulty:{_name}", partial(FaultyAgent, _name))
 
 
+def _local(model: str) -> Agent:
+    # Needs torch, and seconds to load.
+    from corecode_env.agents.local_model import TransformersAgent
+
+    return TransformersAgent.from_pretrained(model)
+
+
+FAMILIES: Final[dict[str, Callable[[str], Agent]]] = {"transformers": _local}
+"""Agents over a language model: `transformers:FOLDER`."""
+
+
 def make_agent(name: str) -> Agent:
-    """Return a new agent by its name, such as `reference` or `faulty:off_by_one`.
+    """Return a new agent by its name: `reference`, `faulty:off_by_one`, `transformers:DIR`.
 
     Raises:
         UnknownName: With the nearest name, or all names.
+        BadConfig: If a model's name is missing, or its settings cannot work.
+        MissingExtra: If the library that a language model needs is not installed.
     """
+    family, colon, model = name.partition(":")
+    if colon and family in FAMILIES:
+        if not model:
+            raise BadConfig(f"{name!r} must name a model, got nothing behind the colon")
+        return FAMILIES[family](model)
     return AGENTS[name]()
