@@ -14,7 +14,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "agents": {"core"},
     "environments": {"core", "tasks", "executor", "rewards"},
     "rollout": {"core", "environments", "records"},
-    "algorithms": {"core", "records", "rollout"},
+    "algorithms": {"agents", "core", "records", "rollout", "tasks"},
     "evaluation": {"core", "executor", "records", "rollout"},
 }
 BELOW_ROLLOUT = {"core", "tasks", "executor", "rewards", "records", "environments", "rollout"}

@@ -9,6 +9,7 @@
     ├── EpisodeError       (RuntimeError)  a step that the environment's rules forbid
     ├── ExecutorError      (RuntimeError)  the sandbox itself failed or was closed
     │   └── IsolationRefused               this machine cannot give the isolation asked for
+    ├── TrainingError      (RuntimeError)  a loss or gradient that is no number
     └── MissingExtra       (ImportError)   an optional dependency is not installed
 
 A program that crashes, hangs or lies is not an error: it is a `Verdict`. Each message
@@ -51,6 +52,10 @@ class ExecutorError(CorecodeError, RuntimeError):
 
 class IsolationRefused(ExecutorError):
     """This machine cannot give the isolation level that was asked for."""
+
+
+class TrainingError(CorecodeError, RuntimeError):
+    """A loss or a gradient that is not finite: going on would ruin the weights."""
 
 
 class MissingExtra(CorecodeError, ImportError):

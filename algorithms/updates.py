@@ -1,0 +1,260 @@
+"""Updates: one policy, its optimiser, and how rows change its weights.
+
+    rows by agent  ->  loss  ->  gradient  ->  weights, metrics
+
+Agents that share a policy share its optimiser. Each agent's loss is the mean over its own
+rows, and a policy descends the mean of its agents' losses: a Coder that writes M programs
+for each plan does not outweigh the Planner.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from corecode_env.agents.policy import TrainablePolicy
+from corecode_env.algorithms.batches import Row, micro_batches, mini_batches
+from corecode_env.algorithms.config import TeamGRPOConfig
+from corecode_env.algorithms.losses import policy_loss, truncated_importance_weights
+from corecode_env.core.errors import BadConfig, MissingExtra, TrainingError
+
+try:
+    import torch
+    from torch import Tensor
+    from torch.nn.utils import clip_grad_norm_
+    from torch.nn.utils.rnn import pad_sequence
+except ImportError as error:
+    raise MissingExtra("torch", "train") from error
+
+Rows = Sequence[Row]
+
+
+class Learner:
+    """A policy that learns.
+
+    Attributes:
+        name: Its key in checkpoints: the agents that it plays.
+        agents: Those agents.
+        policy: The policy.
+        optimiser: AdamW over its trainable parameters.
+    """
+
+    def __init__(
+        self, policy: TrainablePolicy, agents: Sequence[str], config: TeamGRPOConfig
+    ) -> None:
+        """Make the optimiser.
+
+        Raises:
+            BadConfig: If the policy has nothing to train.
+        """
+        self.name = "+".join(agents)
+        self.agents = tuple(agents)
+        self.policy = policy
+        self.config = config
+        self.parameters = list(policy.trainable_parameters())
+        if not self.parameters:
+            raise BadConfig(f"the policy of {self.name} must have trainable parameters, got 0")
+        self.optimiser = torch.optim.AdamW(
+            self.parameters, lr=config.learning_rate, weight_decay=config.weight_decay
+        )
+
+    def has_signal(self, rows: Mapping[str, Rows]) -> bool:
+        """Return whether the rows pull anywhere.
+
+        Without any, AdamW would still move the weights: by momentum and by decay.
+        """
+        own = [row for agent in self.agents for row in rows.get(agent, ())]
+        return any(row.advantage != 0.0 or self.config.loss.kl_weight for row in own)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return weights and optimiser, for `load_state_dict`."""
+        return {"weights": self.policy.state_dict(), "optimiser": self.optimiser.state_dict()}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Go on from a state."""
+        if self.config.loss.kl_weight:
+            # A reference that is copied when it is first needed must be the untrained one.
+            self.policy.reference_logprobs([[0]], [[0]])
+        self.policy.load_state_dict(state["weights"])
+        self.optimiser.load_state_dict(state["optimiser"])
+
+    def checkpoint_bytes(self) -> int:
+        """Return how much a checkpoint takes: the model, and weights with two moments."""
+        return _bytes(self.policy.model.parameters()) + 3 * _bytes(self.parameters)
+
+    def learn(self, rows: Mapping[str, Rows], step: int) -> dict[str, float]:
+        """Change the weights by all rows of one step; return what happened.
+
+        Raises:
+            TrainingError: If a loss or a gradient is not finite.
+        """
+        config = self.config
+        for group in self.optimiser.param_groups:
+            group["lr"] = config.rate_at(step)
+        agents = [agent for agent in self.agents if rows.get(agent)]
+        old = {agent: self._old_logprobs(agent, rows[agent]) for agent in agents}
+        seen = {agent: _Means() for agent in agents}
+        for epoch in range(config.epochs):
+            parts = {
+                a: mini_batches(len(rows[a]), config.mini_batches, config.seed, a, step, epoch)
+                for a in agents
+            }
+            for number in range(config.mini_batches):
+                now = [agent for agent in agents if parts[agent][number]]
+                self.optimiser.zero_grad(set_to_none=True)
+                for agent in now:
+                    part = parts[agent][number]
+                    self._backward(
+                        agent, rows[agent], part, old[agent], 1 / len(now), step, seen[agent]
+                    )
+                if now:
+                    norm = self._descend(step)
+                    for agent in now:
+                        seen[agent].add("grad_norm", norm)
+        return {
+            f"{agent}/{name}": value
+            for agent, means in seen.items()
+            for name, value in means.values().items()
+        }
+
+    def _backward(
+        self,
+        agent: str,
+        rows: Rows,
+        part: Sequence[int],
+        old: list[Tensor] | None,
+        share: float,
+        step: int,
+        seen: _Means,
+    ) -> None:
+        """Add `share` times the gradient of an agent's loss over the rows of one update."""
+        config, policy = self.config, self.policy
+        lengths = [len(row.answer_ids) for row in rows]
+        all_tokens = sum(lengths[i] for i in part)
+        update_loss = 0.0
+        for micro in micro_batches(part, lengths, config.micro_batch):
+            prompts = [rows[i].prompt_ids for i in micro]
+            answers = [rows[i].answer_ids for i in micro]
+            scores = policy.logprobs(prompts, answers, with_entropy=True)
+            logprobs, mask = scores.logprobs, scores.mask
+            # Of weights that have not moved yet, the old policy is this one.
+            before = (
+                logprobs.detach() if old is None else _padded([old[i] for i in micro], mask)
+            )
+            reference = weights = None
+            if config.loss.kl_weight:
+                reference = policy.reference_logprobs(prompts, answers).logprobs
+            if config.importance_cap:
+                sampled = [_sampled(agent, rows[i]) for i in micro]
+                weights = truncated_importance_weights(
+                    before, _padded(sampled, mask), mask, config.importance_cap
+                )
+            parts = policy_loss(
+                logprobs,
+                before,
+                torch.tensor([rows[i].advantage for i in micro]).to(logprobs),
+                mask,
+                config.loss,
+                reference_logprobs=reference,
+                weights=weights,
+                batch_tokens=all_tokens,
+            )
+            tokens = sum(lengths[i] for i in micro)
+            part_of_update = self._weight(len(micro) / len(part), tokens / all_tokens)
+            loss = parts.loss * part_of_update
+            _require_finite("the loss", agent, step, float(loss.detach()))
+            (loss * share).backward()  # type: ignore[no-untyped-call, unused-ignore]
+            update_loss += float(loss.detach())
+            seen.add("kl", float(parts.kl), tokens)
+            seen.add("clipped", float(parts.clipped), tokens)
+            seen.add("ratio", float(parts.ratio), tokens)
+            if scores.entropy is not None:
+                entropy = (scores.entropy.detach() * mask).sum() / tokens
+                seen.add("entropy", float(entropy), tokens)
+        seen.add("loss", update_loss)
+
+    def _weight(self, of_rows: float, of_tokens: float) -> float:
+        """Return what a micro-batch's loss counts in its update.
+
+        So weighted, the sum over micro-batches is the loss of all rows at once.
+        """
+        match self.config.loss.loss_type:
+            case "bnpo":
+                return of_tokens
+            case "dapo" | "cispo":
+                return 1.0  # divided by the tokens of the whole update already
+            case _:
+                return of_rows
+
+    def _old_logprobs(self, agent: str, rows: Rows) -> list[Tensor] | None:
+        """Return each answer's log-probabilities before the first update.
+
+        None: there is one update only, so that they are those of its own forward pass.
+        """
+        config = self.config
+        if config.old_logprobs == "sampler":
+            return [_sampled(agent, row) for row in rows]
+        if config.epochs * config.mini_batches == 1:
+            return None
+        old: list[Tensor] = [torch.empty(0)] * len(rows)
+        lengths = [len(row.answer_ids) for row in rows]
+        with torch.no_grad():
+            for micro in micro_batches(range(len(rows)), lengths, config.micro_batch):
+                scores = self.policy.logprobs(
+                    [rows[i].prompt_ids for i in micro], [rows[i].answer_ids for i in micro]
+                )
+                for place, i in enumerate(micro):
+                    old[i] = scores.logprobs[place, : lengths[i]].clone()
+        return old
+
+    def _descend(self, step: int) -> float:
+        """Clip the gradient, take the optimiser's step; return the norm before clipping."""
+        norm = float(clip_grad_norm_(self.parameters, self.config.grad_clip))
+        _require_finite("the gradient", self.name, step, norm)
+        self.optimiser.step()
+        return norm
+
+
+class _Means:
+    """Weighted means that grow."""
+
+    def __init__(self) -> None:
+        self.sums: dict[str, float] = defaultdict(float)
+        self.weights: dict[str, float] = defaultdict(float)
+
+    def add(self, name: str, value: float, weight: float = 1.0) -> None:
+        self.sums[name] += value * weight
+        self.weights[name] += weight
+
+    def values(self) -> dict[str, float]:
+        return {name: total / self.weights[name] for name, total in self.sums.items()}
+
+
+def _bytes(tensors: Iterable[Tensor]) -> int:
+    return int(sum(tensor.numel() * tensor.element_size() for tensor in tensors))
+
+
+def _sampled(agent: str, row: Row) -> Tensor:
+    """Return the log-probabilities that the sampler reported."""
+    if row.sampler_logprobs is None or len(row.sampler_logprobs) != len(row.answer_ids):
+        raise BadConfig(
+            f"the policy of {agent} must reply with one log-probability per token, got "
+            f"{row.sampler_logprobs!r}; or use old_logprobs='recompute', importance_cap=0"
+        )
+    return torch.tensor(row.sampler_logprobs)
+
+
+def _padded(rows: Sequence[Tensor], like: Tensor) -> Tensor:
+    """Return (B, T) from rows of different lengths, 0 where they end."""
+    padded = pad_sequence(list(rows), batch_first=True).to(like)
+    return torch.nn.functional.pad(padded, (0, like.shape[1] - padded.shape[1]))
+
+
+def _require_finite(what: str, agent: str, step: int, value: float) -> None:
+    if not abs(value) < float("inf"):
+        raise TrainingError(
+            f"{what} of {agent} must be finite, got {value} in step {step + 1}: the weights "
+            "are as they were before this update; try a smaller learning_rate, a larger "
+            "advantages.floor, or another dtype, and resume from the last checkpoint"
+        )

@@ -1,0 +1,108 @@
+"""What updates promise: the same gradient however the rows are cut, and fair shares."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from corecode_env.algorithms.batches import Row  # noqa: E402
+from corecode_env.algorithms.config import TeamGRPOConfig, from_record  # noqa: E402
+from corecode_env.algorithms.losses import LOSS_TYPES  # noqa: E402
+from corecode_env.algorithms.updates import Learner  # noqa: E402
+from corecode_env.core.errors import BadConfig  # noqa: E402
+from tests.algorithms.bigram import BigramPolicy  # noqa: E402
+
+ROWS = [
+    Row((0,), (1, 1, 2), (-1.0, -1.2, -0.9), 1.0),
+    Row((0,), (2,), (-1.1,), -0.5),
+    Row((1,), (0, 1), (-1.0, -1.3), 0.25),
+    Row((2,), (0, 0, 0, 1), (-1.0, -1.0, -1.1, -1.2), -1.0),
+    Row((0,), (1,), (-1.4,), 0.75),
+]
+CODER_ROWS = [Row((1,), (2, 0), (-1.0, -1.0), value) for value in (1.0, -2.0, 0.5)]
+
+
+def gradient(rows: dict[str, list[Row]], **changes: Any) -> Any:
+    """Return the gradient of one update, by a learner that does not move."""
+    changes.setdefault("loss", {"kl_weight": 0.1})
+    settings = {"learning_rate": 1e-12, "weight_decay": 0.0, "grad_clip": 1e9, **changes}
+    policy = BigramPolicy()
+    policy.first = policy.first + 0.3
+    learner = Learner(policy, tuple(rows), from_record(TeamGRPOConfig, settings))
+    learner.learn(rows, step=0)
+    assert policy.model.weight.grad is not None
+    return policy.model.weight.grad.clone()
+
+
+@pytest.mark.parametrize("old", ["recompute", "sampler"])
+@pytest.mark.parametrize("loss_type", LOSS_TYPES)
+def test_the_size_of_micro_batches_changes_no_gradient(loss_type: str, old: str) -> None:
+    changes: dict[str, Any] = {
+        "loss": {"loss_type": loss_type, "kl_weight": 0.1, "max_tokens": 4},
+        "old_logprobs": old,
+    }
+    whole = gradient({"planner_0": ROWS}, micro_batch=8, **changes)
+    assert whole.abs().max() > 1e-3
+    for size in (1, 2, 3):
+        cut = gradient({"planner_0": ROWS}, micro_batch=size, **changes)
+        torch.testing.assert_close(cut, whole, rtol=1e-5, atol=1e-7)
+
+
+def test_the_token_mean_of_one_update_is_the_hand_worked_one() -> None:
+    policy = BigramPolicy()
+    rows = {"planner_0": ROWS}
+    tokens = sum(len(row.answer_ids) for row in ROWS)
+    total = sum(
+        row.advantage * policy.logprobs([row.prompt_ids], [row.answer_ids]).logprobs.sum()
+        for row in ROWS
+    )
+    (-total / tokens).backward()
+    plain = gradient(rows, micro_batch=2, loss={"kl_weight": 0.0, "loss_type": "bnpo"})
+    torch.testing.assert_close(plain, policy.model.weight.grad, rtol=1e-5, atol=1e-7)
+
+
+def test_agents_that_share_weights_have_equal_say_whatever_the_number_of_their_rows() -> None:
+    planner = gradient({"planner_0": ROWS})
+    coder = gradient({"coder_0": CODER_ROWS})
+    once = gradient({"planner_0": ROWS, "coder_0": CODER_ROWS})
+    torch.testing.assert_close(once, (planner + coder) / 2)
+    many = gradient({"planner_0": ROWS, "coder_0": CODER_ROWS * 7})
+    torch.testing.assert_close(many, once, rtol=1e-5, atol=1e-7)
+
+
+def test_a_clipped_gradient_is_reported_as_it_was_before() -> None:
+    policy = BigramPolicy()
+    settings = {"grad_clip": 1e-3, "loss": {"kl_weight": 0.0}}
+    learner = Learner(policy, ("planner_0",), from_record(TeamGRPOConfig, settings))
+    metrics = learner.learn({"planner_0": ROWS}, step=0)
+    assert policy.model.weight.grad is not None
+    assert float(policy.model.weight.grad.norm()) == pytest.approx(1e-3, rel=1e-2)
+    assert metrics["planner_0/grad_norm"] > 0.05
+
+
+def test_the_ratio_is_one_before_weights_move_and_not_after() -> None:
+    settings: dict[str, Any] = {"learning_rate": 0.5, "loss": {"kl_weight": 0.0}}
+    once = Learner(BigramPolicy(), ("a_0",), from_record(TeamGRPOConfig, settings))
+    assert once.learn({"a_0": ROWS}, step=0)["a_0/ratio"] == pytest.approx(1.0, abs=1e-6)
+    settings["epochs"] = 2
+    twice = Learner(BigramPolicy(), ("a_0",), from_record(TeamGRPOConfig, settings))
+    metrics = twice.learn({"a_0": ROWS}, step=0)
+    assert metrics["a_0/ratio"] != pytest.approx(1.0, abs=1e-3)
+    assert metrics["a_0/clipped"] > 0.0
+
+
+def test_a_sampler_without_log_probabilities_is_refused_where_they_are_needed() -> None:
+    rows = {"planner_0": [Row((0,), (1, 2), None, 1.0)]}
+    for changes in ({"old_logprobs": "sampler"}, {"importance_cap": 2.0}):
+        with pytest.raises(BadConfig, match="one log-probability per token, got None"):
+            gradient(rows, **changes)
+
+
+def test_a_policy_with_nothing_to_train_is_refused() -> None:
+    policy = BigramPolicy()
+    policy.trainable_parameters = lambda: iter(())  # type: ignore[method-assign]
+    with pytest.raises(BadConfig, match="must have trainable parameters, got 0"):
+        Learner(policy, ("planner_0",), TeamGRPOConfig())
