@@ -15,7 +15,7 @@ from corecode_env.executor.inside.wire import MAX_FRAME
 
 LONG = 10 * 2**20
 PROGRAM = f"def f(): return 'x' * {LONG}"
-KINDS = {
+KINDS: dict[str, AnyTest] = {
     "call": CallTest((), {}, "x" * LONG),
     "assert": AssertTest(f"assert f() == 'x' * {LONG}"),
 }
