@@ -213,8 +213,8 @@ def eval_(
 
 
 @click.command(short_help="Compare two evaluations task by task.")
-@click.argument("run_a", type=click.Path(exists=True, path_type=Path))
-@click.argument("run_b", type=click.Path(exists=True, path_type=Path))
+@click.argument("run_a", type=click.Path(path_type=Path))
+@click.argument("run_b", type=click.Path(path_type=Path))
 @click.option(
     "--show",
     type=click.IntRange(min=0),

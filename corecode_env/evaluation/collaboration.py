@@ -22,7 +22,7 @@ from corecode_env.evaluation.intervals import (
     Estimate,
     percentiles,
     resampled_sums,
-    wilson,
+    task_mean,
 )
 from corecode_env.evaluation.samples import Sample, by_task
 
@@ -82,7 +82,9 @@ def collaboration_gain(
     pairs = paired_rates(with_plan, alone)
     sums = resampled_sums(pairs, resamples=resamples, seed=seed)
     tasks = pairs.shape[1]
-    first, second = (float(row.mean()) for row in pairs)
+    rates = [
+        task_mean(row, confidence=confidence, resamples=resamples, seed=seed) for row in pairs
+    ]
 
     def interval(draws: NDArray[np.float64]) -> tuple[float | None, float | None]:
         if tasks < 2:
@@ -90,12 +92,12 @@ def collaboration_gain(
         low, high = percentiles(draws, confidence)
         return (low if np.isfinite(low) else None), (high if np.isfinite(high) else None)
 
-    difference = Estimate(first - second, *interval((sums[0] - sums[1]) / tasks), tasks)
+    apart = rates[0].value - rates[1].value
     value, draws = _relative(pairs.sum(axis=1, keepdims=True))[0], _relative(sums)
     return Gain(
-        with_plan=Estimate(first, *wilson(first, tasks, confidence), tasks),
-        alone=Estimate(second, *wilson(second, tasks, confidence), tasks),
-        difference=difference,
+        with_plan=rates[0],
+        alone=rates[1],
+        difference=Estimate(apart, *interval((sums[0] - sums[1]) / tasks), tasks),
         relative=Estimate(float(value), *interval(draws), tasks)
         if np.isfinite(value)
         else None,

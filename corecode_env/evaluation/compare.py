@@ -23,7 +23,7 @@ from corecode_env.evaluation.intervals import (
     Estimate,
     percentiles,
     resampled_sums,
-    wilson,
+    task_mean,
 )
 from corecode_env.evaluation.samples import Sample, by_task
 
@@ -140,8 +140,9 @@ def compare(
         for task_id, was, now in zip(shared, *rates, strict=True)
         if was != now
     ]
-    means = [float(row.mean()) for row in rates]
-    before, after = (Estimate(m, *wilson(m, tasks, confidence), tasks) for m in means)
+    before, after = (
+        task_mean(row, confidence=confidence, resamples=resamples, seed=seed) for row in rates
+    )
     return Comparison(
         tasks=tasks,
         only_a=len(sides[0]) - tasks,

@@ -54,8 +54,6 @@ def wilson(mean: float, trials: int, confidence: float = CONFIDENCE) -> tuple[fl
     """Return Wilson's score interval of a proportion (Wilson 1927, JASA 22:209-212).
 
     Unlike the bootstrap it does not shrink to a point when every trial came out the same.
-    For trials that are means of several draws it is wide enough too: no variable on [0, 1]
-    varies more than the yes-or-no one with its mean.
 
     Args:
         mean: Mean of the trials, in [0, 1].
@@ -183,4 +181,36 @@ def ratio_estimates(
         else:
             low, high = percentiles(top[kept] / bottom[kept], confidence)
             found.append(Estimate(value, low, high, tasks))
+    return found
+
+
+def task_mean(
+    values: NDArray[np.float64],
+    *,
+    confidence: float = CONFIDENCE,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> Estimate:
+    """Return the mean of one share a task, such as its pass@k.
+
+    Where every task is a plain yes or no the interval is Wilson's, otherwise that of the
+    bootstrap over tasks, which profits from several programs a task.
+
+    Args:
+        values: Shape (T,), in [0, 1], with T of at least 1.
+        confidence: Probability that the interval is to cover.
+        resamples: How often tasks are drawn anew.
+        seed: Seed of the draws.
+    """
+    if np.isin(values, (0.0, 1.0)).all():
+        mean = float(values.mean())
+        return Estimate(mean, *wilson(mean, len(values), confidence), len(values))
+    (found,) = ratio_estimates(
+        values[np.newaxis],
+        np.ones((1, len(values))),
+        confidence=confidence,
+        resamples=resamples,
+        seed=seed,
+    )
+    assert found is not None, "the denominators are ones"
     return found

@@ -26,7 +26,7 @@ from corecode_env.evaluation.intervals import (
     Estimate,
     ratio_estimates,
     sure_share,
-    wilson,
+    task_mean,
 )
 from corecode_env.evaluation.pass_at_k import pass_at_k
 from corecode_env.evaluation.program_text import code_tokens, cyclomatic_complexity
@@ -49,7 +49,6 @@ FAILURES: Final[Mapping[Verdict, str]] = {
 SHARES: Final = ("pass@", "apr", "verdict/", "failure")
 """How the names of metrics begin that lie in [0, 1]."""
 
-_BY_WILSON: Final = ("pass@1", "pass@1/public", "pass@1/hidden")
 _EXCEPTION: Final = re.compile(r"([A-Za-z_]\w*)(?:: |; |$)")
 
 Parts = dict[str, tuple[float, float]]
@@ -265,12 +264,12 @@ def _estimates(
         tops, bottoms, confidence=confidence, resamples=resamples, seed=seed
     )
     values: dict[str, Estimate] = {}
-    for name, estimate in zip(names, found, strict=True):
+    for row, (name, estimate) in enumerate(zip(names, found, strict=True)):
         if estimate is None:
             continue
-        if name in _BY_WILSON:
-            low, high = wilson(estimate.value, estimate.n, confidence)
-            estimate = Estimate(estimate.value, low, high, estimate.n)
+        if name.startswith("pass@"):
+            shares = tops[row][bottoms[row] > 0]
+            estimate = task_mean(shares, confidence=confidence, resamples=resamples, seed=seed)
         elif name.startswith(SHARES):
             estimate = sure_share(estimate, confidence)
         values[name] = estimate

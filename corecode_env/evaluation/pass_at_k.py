@@ -14,14 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from corecode_env.core.errors import BadConfig
-from corecode_env.evaluation.intervals import (
-    CONFIDENCE,
-    RESAMPLES,
-    Estimate,
-    ratio_estimates,
-    sure_share,
-    wilson,
-)
+from corecode_env.evaluation.intervals import CONFIDENCE, RESAMPLES, Estimate, task_mean
 
 
 def pass_at_k(n: int, c: int, k: int) -> float:
@@ -56,8 +49,9 @@ def estimate_pass_at_k(
 ) -> Estimate:
     """Return the mean of pass@k over tasks.
 
-    The interval is a bootstrap over tasks. For k = 1, and where all tasks agree on 0 or 1,
-    it is Wilson's with one trial a task, which a small set solved throughout cannot fool.
+    The interval is Wilson's where every task is a plain yes or no, as with one program each,
+    so that a small set that was solved throughout is no proof; otherwise that of a
+    bootstrap over tasks.
 
     Args:
         counts: Programs and right programs of each task.
@@ -74,12 +68,5 @@ def estimate_pass_at_k(
     """
     if not counts:
         raise BadConfig("pass@k must have tasks to stand on, got none")
-    values = np.array([[pass_at_k(n, c, k) for n, c in counts]])
-    if k == 1:
-        mean = float(values.mean())
-        return Estimate(mean, *wilson(mean, len(counts), confidence), len(counts))
-    (found,) = ratio_estimates(
-        values, np.ones_like(values), confidence=confidence, resamples=resamples, seed=seed
-    )
-    assert found is not None, "the denominators are ones"
-    return sure_share(found, confidence)
+    values = np.array([pass_at_k(n, c, k) for n, c in counts])
+    return task_mean(values, confidence=confidence, resamples=resamples, seed=seed)

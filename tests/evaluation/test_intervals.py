@@ -14,6 +14,7 @@ from corecode_env.evaluation.intervals import (
     ratio_estimates,
     resampled_sums,
     sure_share,
+    task_mean,
     wilson,
 )
 
@@ -96,3 +97,16 @@ def test_only_shares_that_all_tasks_agree_on_get_another_interval() -> None:
 def test_no_draws_are_refused() -> None:
     with pytest.raises(BadConfig, match="at least 1"):
         resampled_sums(np.ones((1, 2)), resamples=0)
+
+
+def test_a_plain_yes_or_no_a_task_has_the_interval_of_a_proportion() -> None:
+    found = task_mean(np.array([1.0, 1.0, 0.0, 1.0]))
+    assert found == Estimate(0.75, *wilson(0.75, 4), 4)
+
+
+def test_several_programs_a_task_make_the_interval_narrower() -> None:
+    found = task_mean(np.array([0.4, 0.5, 0.6] * 10))
+    low, high = wilson(0.5, 30)
+    assert found.value == pytest.approx(0.5)
+    assert found.low is not None and found.high is not None
+    assert found.high - found.low < (high - low) / 3
