@@ -42,8 +42,8 @@ def readable_package() -> Iterator[str]:
         os.chmod(folder, 0o755)
         for room in ("core", "executor"):
             shutil.copytree(source / room, Path(folder, "corecode_env", room))
-        script = Path(__file__).with_name("floor_script.py")
-        shutil.copy(script, folder)
+        for script in ("floor_script.py", "scratch_script.py"):
+            shutil.copy(Path(__file__).with_name(script), folder)
         yield folder
 
 
@@ -80,8 +80,21 @@ def run_as(readable_package: str) -> RunAll:
     return run_all
 
 
+@pytest.fixture(scope="session")
+def write_as(readable_package: str) -> RunAll:
+    """Run programs that write in a folder, as `run_as` does with those that do not."""
+
+    def run_all(identity: str, runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        return run_with(readable_package, IDENTITIES[identity], runs, "scratch_script.py")
+
+    return run_all
+
+
 def run_with(
-    package: str, settings: Mapping[str, Any], runs: Sequence[Mapping[str, Any]]
+    package: str,
+    settings: Mapping[str, Any],
+    runs: Sequence[Mapping[str, Any]],
+    script: str = "floor_script.py",
 ) -> dict[str, Any]:
     """Start the script with these settings and return its answer."""
     if (settings.get("container") or "user" in settings) and os.geteuid() != 0:
@@ -91,7 +104,7 @@ def run_with(
         "runs": list(runs),
     }
     done = subprocess.run(
-        [interpreter_for(settings.get("user")), "-I", f"{package}/floor_script.py"],
+        [interpreter_for(settings.get("user")), "-I", f"{package}/{script}"],
         input=json.dumps(request),
         capture_output=True,
         text=True,

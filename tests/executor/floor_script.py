@@ -18,6 +18,7 @@ import struct
 import sys
 import tempfile
 import types
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -180,7 +181,7 @@ def children_of(pid: int) -> list[int]:
     return found
 
 
-def main() -> None:
+def serve(run: Callable[[dict[str, Any], list[dict[str, Any]]], dict[str, Any]]) -> None:
     """Take on the identity that standard input describes, run, and answer."""
     request = json.load(sys.stdin)
     settings = request["settings"]
@@ -193,8 +194,8 @@ def main() -> None:
         resource.setrlimit(getattr(resource, name), (value, value))
     for name in settings.get("ignored_signals", []):
         signal.signal(getattr(signal, name), signal.SIG_IGN)
-    json.dump(run_all(settings, request["runs"]), sys.stdout)
+    json.dump(run(settings, request["runs"]), sys.stdout)
 
 
 if __name__ == "__main__":
-    main()
+    serve(run_all)

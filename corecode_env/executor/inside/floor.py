@@ -288,13 +288,28 @@ class Floor:
             self.layers["no_paths"] = ON if filtered and no_paths else OFF
 
     def _check_scratch(self) -> None:
-        """Refuse to go on where a program with a folder to write in could write elsewhere."""
+        """Refuse to go on where a program could write elsewhere too, or not even there."""
+        if self._scratch is None:
+            return
         layers = self.layers
         confined = ON in (layers.get("landlock"), layers.get("private_root"))
-        if self._scratch is not None and not (confined and layers.get("seccomp") == ON):
+        if not confined or layers.get("seccomp") != ON:
             raise OSError(
                 "a task asks for a folder to write in, which needs seccomp, and Landlock or a "
                 "private root; `corecode doctor` says how to get them"
+            )
+
+        def write() -> None:
+            if self._uid is not None:
+                self._become(self._uid)
+            os.chdir(self._scratch or "")
+            os.close(os.open("probe", os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+            os.unlink("probe")
+
+        if _child_fails(write):
+            raise OSError(
+                f"programs must be able to write in {self._settings.scratch}, but cannot; set "
+                "TMPDIR to a folder that every user may pass through"
             )
 
     def _limit_for_good(self) -> None:
