@@ -26,7 +26,7 @@ import sys
 import threading
 import types
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 from corecode_env.executor.inside import child as child_room
 from corecode_env.executor.inside.floor import Floor, FloorSettings
@@ -46,6 +46,8 @@ MOST_DESCRIPTORS = 8
 THREAD_STACK = 8 * 2**20
 
 Serve = Callable[[int, int, dict[str, Any]], None]
+ChildMain = Callable[[tuple[Any, ...], list[int], "Warm"], NoReturn]
+"""What a child does: fields of its job, descriptors, what it takes over."""
 
 
 class Warm(NamedTuple):
@@ -60,6 +62,8 @@ class Warm(NamedTuple):
     """Runs test code; only in the zygote of judges."""
     records: int
     """Write end of the pipe for start records."""
+    serve_jobs: Callable[[socket.socket, Warm, ChildMain], NoReturn]
+    """Serves jobs for ever: what a template does too."""
 
 
 def main(control: int, records: int, register_at_fork: Callable[..., None]) -> None:
@@ -82,13 +86,13 @@ def main(control: int, records: int, register_at_fork: Callable[..., None]) -> N
     floor = Floor.prepare(FloorSettings(**_floor_fields(settings["floor"])))
     streams = _standard_streams()
     module = _fresh_main()
-    warm = Warm(floor, module, streams, serve, tester, records)
+    warm = Warm(floor, module, streams, serve, tester, records, _serve_jobs)
     _forget_ourselves()
     ready = {"pid": os.getpid(), "python": sys.version, "layers": dict(floor.layers)}
     gc.collect()
     gc.freeze()
     sock.send(json.dumps(ready).encode())
-    _serve_jobs(sock, warm)
+    _serve_jobs(sock, warm, child_room.main)
 
 
 def _move(descriptor: int, target: int) -> int:
@@ -176,7 +180,7 @@ def _forget_ourselves() -> None:
         del sys.modules[name]
 
 
-def _serve_jobs(sock: socket.socket, warm: Warm) -> None:
+def _serve_jobs(sock: socket.socket, warm: Warm, child_main: ChildMain) -> NoReturn:
     poller = select.poll()
     poller.register(sock.fileno(), select.POLLIN)
     while True:
@@ -194,7 +198,7 @@ def _serve_jobs(sock: socket.socket, warm: Warm) -> None:
             _reply(sock, RESULT.pack(fields[0], NOT_FORKED, 0.0, 0.0, 0))
             continue
         if pid == 0:
-            child_room.main(fields, descriptors, warm)
+            child_main(fields, descriptors, warm)
         _close(descriptors)
         _reply(sock, RESULT.pack(fields[0], *_wait(pid, fields[0], sock, poller)))
 
