@@ -7,6 +7,7 @@ if __name__ == "agents":  # the repository's root is on sys.path
         "distribution that is also called 'agents', start Python in another folder."
     )
 
+from corecode_env.agents.chat_api import OpenAIAgent
 from corecode_env.agents.faults import FAULTS
 from corecode_env.agents.faulty import FaultyAgent
 from corecode_env.agents.human import HumanAgent
@@ -22,6 +23,7 @@ __all__ = [
     "FaultyAgent",
     "FunctionAgent",
     "HumanAgent",
+    "OpenAIAgent",
     "RandomAgent",
     "ReferenceAgent",
     "ScriptedAgent",

@@ -11,9 +11,9 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from corecode_env.core.errors import BadConfig, MissingExtra
 
@@ -23,17 +23,18 @@ try:
 except ImportError as error:
     raise MissingExtra("torch", "train") from error
 
+_DTYPES: Final = ("float32", "bfloat16", "float16")
+
 
 def torch_dtype(name: str) -> Any:
     """Return a dtype by its name.
 
     Raises:
-        BadConfig: If it is no floating-point type.
+        BadConfig: If it is none of those for weights.
     """
-    dtype = getattr(torch, name, None)
-    if not isinstance(dtype, torch.dtype) or not dtype.is_floating_point:
-        raise BadConfig(f"dtype must be 'float32', 'bfloat16' or 'float16', got {name!r}")
-    return dtype
+    if name not in _DTYPES:
+        raise BadConfig(f"dtype must be one of {', '.join(_DTYPES)}, got {name!r}")
+    return getattr(torch, name)
 
 
 def load_model(
@@ -55,25 +56,27 @@ def load_model(
         raise BadConfig(
             f"a model must be a folder or a hub id, got {str(source)!r}: no such folder"
         )
-    base: str | Path = source
-    adapted = (path / "adapter_config.json").is_file()
-    if adapted:
-        PeftConfig, PeftModel = _peft()
-        base = PeftConfig.from_pretrained(str(source)).base_model_name_or_path
     options = {"trust_remote_code": trust_remote_code}
-    model = AutoModelForCausalLM.from_pretrained(base, dtype=wanted, **options)
-    if adapted:
-        model = PeftModel.from_pretrained(model, str(source), is_trainable=True)
+
+    def load(base: str) -> Any:
+        return AutoModelForCausalLM.from_pretrained(base, dtype=wanted, **options)
+
+    if (path / "adapter_config.json").is_file():
+        model = _with_adapter(str(source), load)
+    else:
+        model = load(str(source))
     tokenizer = AutoTokenizer.from_pretrained(source, **options)
     return model.to(device), tokenizer
 
 
-def _peft() -> tuple[Any, Any]:
+def _with_adapter(folder: str, load: Callable[[str], Any]) -> Any:
+    """Return the base of an adapter, with the adapter on it."""
     try:
         from peft import PeftConfig, PeftModel
     except ImportError as error:
         raise MissingExtra("peft", "train") from error
-    return PeftConfig, PeftModel
+    base = load(PeftConfig.from_pretrained(folder).base_model_name_or_path)
+    return PeftModel.from_pretrained(base, folder, is_trainable=True)
 
 
 def read_weights(folder: str | Path, model: Any, adapter: str | None) -> Mapping[str, Tensor]:

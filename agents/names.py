@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
+from corecode_env.agents.chat_api import OpenAIAgent
 from corecode_env.agents.faults import FAULTS
 from corecode_env.agents.faulty import FaultyAgent
 from corecode_env.agents.human import HumanAgent
@@ -30,12 +31,15 @@ def _local(model: str) -> Agent:
     return TransformersAgent.from_pretrained(model)
 
 
-FAMILIES: Final[dict[str, Callable[[str], Agent]]] = {"transformers": _local}
-"""Agents over a language model: `transformers:FOLDER`."""
+FAMILIES: Final[dict[str, Callable[[str], Agent]]] = {
+    "transformers": _local,
+    "openai": OpenAIAgent,
+}
+"""Agents over a language model: `transformers:FOLDER` or hub id, `openai:MODEL`."""
 
 
 def make_agent(name: str) -> Agent:
-    """Return a new agent by its name: `reference`, `faulty:off_by_one`, `transformers:DIR`.
+    """Return a new agent by its name: `reference`, `faulty:off_by_one`, `openai:MODEL`, ...
 
     Raises:
         UnknownName: With the nearest name, or all names.

@@ -5,6 +5,8 @@ Only the Protocol stands here, so that it can be imported without torch.
 Shapes: B answers, T tokens of the longest of them.
 """
 
+# pyright: reportMissingImports=false
+
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -9,6 +9,7 @@
     ├── EpisodeError       (RuntimeError)  a step that the environment's rules forbid
     ├── ExecutorError      (RuntimeError)  the sandbox itself failed or was closed
     │   └── IsolationRefused               this machine cannot give the isolation asked for
+    ├── AgentError         (RuntimeError)  an agent that could not answer
     ├── TrainingError      (RuntimeError)  a loss or gradient that is no number
     └── MissingExtra       (ImportError)   an optional dependency is not installed
 
@@ -52,6 +53,10 @@ class ExecutorError(CorecodeError, RuntimeError):
 
 class IsolationRefused(ExecutorError):
     """This machine cannot give the isolation level that was asked for."""
+
+
+class AgentError(CorecodeError, RuntimeError):
+    """An agent that could not answer; says nothing about what it would have said."""
 
 
 class TrainingError(CorecodeError, RuntimeError):

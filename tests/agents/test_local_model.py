@@ -1,5 +1,7 @@
 """What local models promise: seeded answers that know no company, and scores that agree."""
 
+# pyright: reportMissingImports=false
+
 from __future__ import annotations
 
 from pathlib import Path
@@ -250,8 +252,8 @@ def test_truncation_leaves_the_likeliest_tokens(
 
 def test_the_largest_random_number_draws_a_token_that_may_be_drawn() -> None:
     uniforms = torch.tensor([np.nextafter(1.0, 0.0)], dtype=torch.float64)
-    for settings in ({}, {"top_k": 2}, {"top_p": 0.6}):
-        ids, _ = draw(torch.tensor([[0.0, -1.0, -80.0]]), uniforms, Sampling(**settings))
+    for sampling in (Sampling(), Sampling(top_k=2), Sampling(top_p=0.6)):
+        ids, _ = draw(torch.tensor([[0.0, -1.0, -80.0]]), uniforms, sampling)
         assert int(ids) in (0, 1)
 
 

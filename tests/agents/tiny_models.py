@@ -1,5 +1,7 @@
 """Language models of a few thousand random weights, whose tokens are bytes."""
 
+# pyright: reportMissingImports=false
+
 from __future__ import annotations
 
 from typing import Any
