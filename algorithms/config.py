@@ -181,8 +181,16 @@ def from_record(kind: type[C], record: Mapping[str, Any], where: str = "") -> C:
     values: dict[str, Any] = {}
     for key, value in record.items():
         if key not in names:
-            raise unknown_name(f"a setting of [{where}]", key, names)
+            raise unknown_name(f"a setting of [{where}]" if where else "a setting", key, names)
         values[key] = _value(hints[key], value, f"{where}.{key}".lstrip("."))
+    missing = [
+        part.name
+        for part in dataclasses.fields(kind)  # type: ignore[arg-type]
+        if part.default is part.default_factory is dataclasses.MISSING
+        and part.name not in values
+    ]
+    if missing:
+        raise BadConfig(f"[{where}] must say {missing[0]!r}, got {sorted(record)}")
     try:
         return kind(**values)
     except BadConfig:
@@ -206,24 +214,34 @@ def _value(hint: Any, value: Any, where: str) -> Any:
     if origin is Literal:
         _one_of(where, value, parts)
         return value
-    if origin is not None and issubclass(origin, Mapping):
+    if origin is Mapping:
         if not isinstance(value, Mapping):
             raise BadConfig(f"{where} must be a table, got {value!r}")
         return {key: _value(parts[1], item, f"{where}.{key}") for key, item in value.items()}
+    if origin in (list, tuple):
+        if not isinstance(value, list | tuple):
+            raise BadConfig(f"{where} must be a list, got {value!r}")
+        return origin(_value(parts[0], item, where) for item in value)
     if hint is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if type(value) is not hint:
-        raise BadConfig(f"{where} must be of type {hint.__name__}, got {value!r}")
+        name = getattr(hint, "__name__", hint)
+        raise BadConfig(f"{where} must be of type {name}, got {value!r}")
     return value
 
 
 def to_record(config: Any) -> dict[str, Any]:
     """Return a config as a table that `from_record` reads back."""
-    record: dict[str, Any] = {}
-    for part in dataclasses.fields(config):
-        value = getattr(config, part.name)
-        record[part.name] = to_record(value) if dataclasses.is_dataclass(value) else value
-    return record
+    fields = dataclasses.fields(config)
+    return {part.name: _plain(getattr(config, part.name)) for part in fields}
+
+
+def _plain(value: Any) -> Any:
+    if dataclasses.is_dataclass(value):
+        return to_record(value)
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    return value
 
 
 def to_toml(record: Mapping[str, Any], where: str = "") -> str:

@@ -12,6 +12,8 @@ Everything random in a step derives from the seed and the step's number, so that
 is resumed at any checkpoint goes on, on a CPU, exactly as if nothing had happened.
 """
 
+# pyright: reportMissingImports=false
+
 from __future__ import annotations
 
 import logging

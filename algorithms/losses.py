@@ -6,6 +6,8 @@ Shapes: B answers, T tokens (padded). `mask` is 1.0 on tokens that count, 0.0 on
 on whatever is not to be learnt from. Everything is summed in the dtype of `logprobs`.
 """
 
+# pyright: reportMissingImports=false
+
 from __future__ import annotations
 
 from dataclasses import dataclass

@@ -7,6 +7,8 @@ Whatever could spoil a run hours later is tried when the folder is opened: a fol
 cannot be written to, a disk that has no room for the checkpoints, another config.
 """
 
+# pyright: reportMissingImports=false
+
 from __future__ import annotations
 
 import json
@@ -66,7 +68,7 @@ class RunFolder:
             BadConfig: If the folder cannot be written to, has too little room, or belongs
                 to another run.
         """
-        self._probe()
+        self.require_writable()
         free = free_bytes(self.path)
         if free < bytes_needed:
             raise BadConfig(
@@ -85,7 +87,12 @@ class RunFolder:
         _replace(there, to_toml(config))
         _replace(self.path / "versions.json", json.dumps(versions(), indent=1) + "\n")
 
-    def _probe(self) -> None:
+    def require_writable(self) -> None:
+        """Make the folder, and try to write to it.
+
+        Raises:
+            BadConfig: If that fails.
+        """
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             probe = self.path / ".probe"

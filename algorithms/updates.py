@@ -7,6 +7,8 @@ rows, and a policy descends the mean of its agents' losses: a Coder that writes 
 for each plan does not outweigh the Planner.
 """
 
+# pyright: reportMissingImports=false
+
 from __future__ import annotations
 
 from collections import defaultdict

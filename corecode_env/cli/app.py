@@ -16,6 +16,7 @@ from corecode_env.cli.exits import Exit, Failure, failure_of
 from corecode_env.cli.judge import judge
 from corecode_env.cli.play import play
 from corecode_env.cli.tasks import tasks
+from corecode_env.cli.train import train
 from corecode_env.core.errors import CorecodeError
 
 HELP = """\
@@ -69,6 +70,7 @@ def app() -> None:
 app.add_command(tasks)
 app.add_command(judge)
 app.add_command(play)
+app.add_command(train)
 app.add_command(eval_)
 app.add_command(compare)
 app.add_command(doctor)

@@ -55,7 +55,7 @@ def test_the_token_mean_of_one_update_is_the_hand_worked_one() -> None:
     policy = BigramPolicy()
     rows = {"planner_0": ROWS}
     tokens = sum(len(row.answer_ids) for row in ROWS)
-    total = sum(
+    total: Any = sum(
         row.advantage * policy.logprobs([row.prompt_ids], [row.answer_ids]).logprobs.sum()
         for row in ROWS
     )
