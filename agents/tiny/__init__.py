@@ -9,7 +9,8 @@ something to learn; `MODEL_CARD.md` says how, and how well it does.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
@@ -43,6 +44,21 @@ def tiny_policy(source: str | Path = FOLDER) -> TransformersAgent:
     """
     from corecode_env.agents.local_model import TransformersAgent
 
-    return TransformersAgent.from_pretrained(
-        source, max_new_tokens=MAX_NEW_TOKENS, batch_size=256
-    )
+    with _no_progress_bar():
+        return TransformersAgent.from_pretrained(
+            source, max_new_tokens=MAX_NEW_TOKENS, batch_size=256
+        )
+
+
+@contextmanager
+def _no_progress_bar() -> Iterator[None]:
+    """Keep transformers from drawing a bar about two megabytes."""
+    from transformers.utils import logging
+
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            logging.enable_progress_bar()
