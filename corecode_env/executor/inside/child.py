@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import _thread
 import atexit
+import builtins
 import gc
 import json
 import os
@@ -29,6 +30,13 @@ from corecode_env.executor.inside.floor import ChildLimits
 
 if TYPE_CHECKING:
     from corecode_env.executor.inside.zygote import Warm
+
+# What a program makes of builtins and modules must not decide how its process ends: the
+# functions below look names up in a copy of builtins, and have these at hand.
+globals()["__builtins__"] = dict(vars(builtins))
+_exit, _collect, _count_threads = os._exit, gc.collect, _thread._count
+_run_at_exit = atexit._run_exitfuncs
+_threads: dict[int, threading.Thread] = threading._active  # type: ignore[attr-defined]
 
 RECORD = struct.Struct("=cIIQQ")
 """Kind, job number, pid, CPU nanoseconds so far, peak resident bytes so far."""
@@ -67,7 +75,7 @@ def main(fields: tuple[Any, ...], descriptors: list[int], warm: Warm) -> NoRetur
         run(job, payload, extra, warm)
     except BaseException as error:
         _fail(job, error, warm)
-    os._exit(BROKEN)
+    _exit(BROKEN)
 
 
 def _say_ready(job: int, warm: Warm) -> None:
@@ -100,7 +108,7 @@ def _fail(job: int, error: BaseException, warm: Warm) -> NoReturn:
         os.write(warm.records, RECORD.pack(b"F", job, os.getpid(), 0, 0))
         os.write(2, f"sandbox set-up failed: {type(error).__name__}: {error}\n".encode())
     finally:
-        os._exit(BROKEN)
+        _exit(BROKEN)
 
 
 def _start(job: int, warm: Warm) -> None:
@@ -116,7 +124,7 @@ def _compile(job: int, source: bytes, warm: Warm) -> types.CodeType:
         os.write(warm.records, RECORD.pack(b"C", job, 0, 0, 0))
         sys.excepthook(type(error), error.with_traceback(None), None)
         _flush()
-        os._exit(1)
+        _exit(1)
 
 
 # ------------------------------------------------------------------------- programs
@@ -249,35 +257,56 @@ def _end(status: int | None, namespace: dict[str, Any]) -> NoReturn:
     """End as the interpreter does: threads, atexit, flush, globals, cycles, flush."""
     code = status or 0
     try:
-        if _thread._count() or len(threading._active) > 1:  # type: ignore[attr-defined]
+        if _count_threads() or len(_threads) > 1:
             threading._shutdown()  # type: ignore[attr-defined]
-        atexit._run_exitfuncs()
+        _run_at_exit()
     except BaseException as error:
         code = code or _status_of(error)
     code = _flush() or code
-    # Finalizers print, and files that were left open are flushed, in the order in which
-    # the interpreter clears a module: names with one underscore first, builtins never.
+    # Finalizers print, and files that were left open are flushed. What finalizers name
+    # (modules, functions, classes) goes last, so that it is still there for them.
+    _clear(namespace, but=_NAMED_BY_FINALIZERS)
+    _collect()
+    _clear(namespace, but=())
+    _collect()
+    _exit(_flush() or code)
+
+
+_NAMED_BY_FINALIZERS = (types.ModuleType, types.FunctionType, types.BuiltinFunctionType, type)
+
+
+def _clear(namespace: dict[str, Any], but: tuple[type, ...]) -> None:
+    """Let go of what a module holds, in the interpreter's order, except for some types.
+
+    Names with one underscore come first; builtins never go.
+    """
     for private in (True, False):
         for name in list(namespace):
-            if name != "__builtins__" and (name[:1] == "_" and name[1:2] != "_") is private:
-                try:
-                    namespace[name] = None
-                except BaseException:
-                    code = code or 1
-    gc.collect()
-    os._exit(_flush() or code)
+            hidden = type(name) is str and name[:1] == "_" and name[1:2] != "_"
+            if hidden is not private or name == "__builtins__":
+                continue
+            if not issubclass(type(namespace.get(name)), but):
+                namespace[name] = None
 
 
 def _flush() -> int:
     """Flush the program's streams and the original ones; return 120 if that failed."""
     failed = 0
-    for stream in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__):
+    for name in ("stdout", "stderr", "__stdout__", "__stderr__"):
+        stream = vars(sys).get(name)
         try:
-            if stream is not None and not stream.closed:
+            if stream is not None and not _is_closed(stream):
                 stream.flush()
         except BaseException:
             failed = 120
     return failed
+
+
+def _is_closed(stream: Any) -> bool:
+    try:
+        return bool(stream.closed)
+    except BaseException:
+        return False  # any object may stand there: the interpreter asks for no more
 
 
 # --------------------------------------------------------------------------- judges
@@ -300,7 +329,7 @@ def _run_judge(job: int, payload: bytes, extra: list[int], warm: Warm) -> NoRetu
     view = memoryview(json.dumps(report.to_json()).encode())
     while view:
         view = view[os.write(report_fd, view) :]
-    os._exit(0)
+    _exit(0)
 
 
 _KINDS = (_run_program, _serve_program, _run_judge, _fork_per_test)
