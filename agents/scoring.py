@@ -16,7 +16,6 @@ answer tokens of all answers, H hidden size, V tokens in the vocabulary.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
 from typing import Any, Final
 
 from corecode_env.agents.policy import Scores, Tokens
@@ -94,10 +93,11 @@ def answer_scores(
     if plain_head:
         states = model.base_model(**inputs)[0][rows, starts[rows] + places]  # (N, H)
         head = model.get_output_embeddings()
-        parts: Sequence[Tensor] = _in_pieces(states, targets, head, scale, logits_at_once)
+        size = max(1, logits_at_once // head.weight.shape[0])
+        parts = _in_pieces(states, targets, head, scale, with_entropy, size)
     else:
         logits = model(**inputs).logits[rows, starts[rows] + places]  # (N, V)
-        parts = _of_logits(logits, targets, scale)
+        parts = _of_logits(logits, targets, scale, with_entropy)
     grids = [torch.zeros_like(mask).index_put((rows, places), part) for part in parts]
     return Scores(grids[0], mask, grids[1] if with_entropy else None)
 
@@ -136,15 +136,14 @@ def _inputs(model: Any, prompt_ids: Tokens, answer_ids: Tokens) -> dict[str, Any
 
 
 def _in_pieces(
-    states: Tensor, targets: Tensor, head: Any, scale: float, logits_at_once: int
+    states: Tensor, targets: Tensor, head: Any, scale: float, with_entropy: bool, size: int
 ) -> list[Tensor]:
-    """Return log-probabilities and entropies (N,), of a few positions at a time."""
+    """Do as `_of_logits`, with the logits of `size` positions at a time."""
 
-    def score(some: Tensor, wanted: Tensor) -> tuple[Tensor, Tensor]:
-        return _of_logits(head(some), wanted, scale)
+    def score(some: Tensor, wanted: Tensor) -> list[Tensor]:
+        return _of_logits(head(some), wanted, scale, with_entropy)
 
-    size = max(1, logits_at_once // head.weight.shape[0])
-    pieces: list[tuple[Tensor, Tensor]] = []
+    pieces: list[list[Tensor]] = []
     for some, wanted in zip(states.split(size), targets.split(size), strict=True):
         if torch.is_grad_enabled():
             pieces.append(
@@ -155,10 +154,15 @@ def _in_pieces(
     return [torch.cat(parts) for parts in zip(*pieces, strict=True)]
 
 
-def _of_logits(logits: Tensor, targets: Tensor, scale: float) -> tuple[Tensor, Tensor]:
-    """Return log-probabilities and entropies (N,) from logits (N, V)."""
-    scaled = logits.float() / scale
+def _of_logits(
+    logits: Tensor, targets: Tensor, scale: float, with_entropy: bool
+) -> list[Tensor]:
+    """Return log-probabilities, and entropies if wanted, each (N,), from logits (N, V)."""
+    scaled = logits.float()
+    if scale != 1.0:
+        scaled = scaled / scale
     total = scaled.logsumexp(-1)
     logprobs = scaled.gather(-1, targets.unsqueeze(-1)).squeeze(-1) - total
-    entropies = total - (scaled.softmax(-1) * scaled).sum(-1)
-    return logprobs, entropies
+    if not with_entropy:
+        return [logprobs]
+    return [logprobs, total - (scaled.softmax(-1) * scaled).sum(-1)]

@@ -306,6 +306,27 @@ def test_pieces_give_what_all_logits_would(logits_at_once: int) -> None:
         torch.testing.assert_close(gradient, parameter.grad, atol=1e-4, rtol=1e-4)
 
 
+def test_no_more_logits_are_held_than_were_allowed() -> None:
+    model = policy().model
+    made: list[int] = []
+    kept: list[int] = []
+    model.lm_head.register_forward_hook(lambda *call: made.append(call[-1].numel()))
+
+    def keep(tensor: Any) -> Any:
+        kept.append(tensor.numel())
+        return tensor
+
+    answers = [[7] * 50, [8] * 30]
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+        total = answer_scores(
+            model, [[1], [2]], answers, logits_at_once=257 * 8
+        ).logprobs.sum()
+    held_after_forward = max(kept)
+    total.backward()
+    assert max(made) == 257 * 8 and len(made) == 2 * 10, "made once, and again for gradients"
+    assert held_after_forward < 80 * 257, "the graph holds no logits, but weights and states"
+
+
 def test_a_model_that_bends_its_logits_is_scored_by_its_own() -> None:
     from transformers import Gemma2Config, Gemma2ForCausalLM
 
