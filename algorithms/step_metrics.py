@@ -6,11 +6,12 @@ trees, advantages  ->  {name: number}
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from corecode_env.algorithms.advantages import Floats
 from corecode_env.algorithms.batches import LENGTH
 from corecode_env.core.tree import Tree
+from corecode_env.core.verdict import TestResult
 
 Metrics = dict[str, float]
 
@@ -29,8 +30,15 @@ def outcome(trees: Sequence[Tree]) -> Metrics:
         # An episode that ended without a program is unsolved, not left out.
         "solved": _mean([float(j.passed) for j in judged], len(valid)),
         "pass_rate": _mean([j.pass_rate for j in judged], len(valid)),
-        "seconds/judge": sum(r.wall_seconds for j in judged for r in j.results),
+        "seconds/judge": sum(result.wall_seconds for result in _results(trees)),
     }
+
+
+def _results(trees: Sequence[Tree]) -> Iterator[TestResult]:
+    for tree in trees:
+        for node in tree.nodes:
+            if node.turn.judgement is not None:
+                yield from node.turn.judgement.results
 
 
 def answers(trees: Sequence[Tree], agent: str) -> Metrics:

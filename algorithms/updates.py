@@ -66,8 +66,11 @@ class Learner:
 
         Without any, AdamW would still move the weights: by momentum and by decay.
         """
-        own = [row for agent in self.agents for row in rows.get(agent, ())]
-        return any(row.advantage != 0.0 or self.config.loss.kl_weight for row in own)
+        return any(self._pulls(row) for agent in self.agents for row in rows.get(agent, ()))
+
+    def _pulls(self, row: Row) -> bool:
+        """Return whether a row adds to the gradient; the others only count in its mean."""
+        return row.advantage != 0.0 or self.config.loss.kl_weight > 0.0
 
     def state_dict(self) -> dict[str, Any]:
         """Return weights and optimiser, for `load_state_dict`."""
@@ -135,7 +138,8 @@ class Learner:
         lengths = [len(row.answer_ids) for row in rows]
         all_tokens = sum(lengths[i] for i in part)
         update_loss = 0.0
-        for micro in micro_batches(part, lengths, config.micro_batch):
+        pulling = [i for i in part if self._pulls(rows[i])]
+        for micro in micro_batches(pulling, lengths, config.micro_batch):
             prompts = [rows[i].prompt_ids for i in micro]
             answers = [rows[i].answer_ids for i in micro]
             scores = policy.logprobs(prompts, answers, with_entropy=True)
@@ -201,8 +205,9 @@ class Learner:
             return None
         old: list[Tensor] = [torch.empty(0)] * len(rows)
         lengths = [len(row.answer_ids) for row in rows]
+        pulling = [i for i, row in enumerate(rows) if self._pulls(row)]
         with torch.no_grad():
-            for micro in micro_batches(range(len(rows)), lengths, config.micro_batch):
+            for micro in micro_batches(pulling, lengths, config.micro_batch):
                 scores = self.policy.logprobs(
                     [rows[i].prompt_ids for i in micro], [rows[i].answer_ids for i in micro]
                 )

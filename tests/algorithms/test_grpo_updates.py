@@ -64,6 +64,29 @@ def test_the_token_mean_of_one_update_is_the_hand_worked_one() -> None:
     torch.testing.assert_close(plain, policy.model.weight.grad, rtol=1e-5, atol=1e-7)
 
 
+@pytest.mark.parametrize("loss_type", LOSS_TYPES)
+def test_rows_that_pull_nowhere_are_counted_and_not_computed(loss_type: str) -> None:
+    scored: list[int] = []
+
+    class Counting(BigramPolicy):
+        def logprobs(self, prompt_ids: Any, answer_ids: Any, **options: Any) -> Any:
+            scored.append(len(answer_ids))
+            return super().logprobs(prompt_ids, answer_ids, **options)
+
+    flat = [Row((0,), (1, 2), (-1.0, -1.0), 0.0)] * 4
+    loss = {"loss_type": loss_type, "kl_weight": 0.0, "max_tokens": 4}
+    settings = {"learning_rate": 1e-12, "weight_decay": 0.0, "grad_clip": 1e9, "loss": loss}
+    policy = Counting()
+    learner = Learner(policy, ("a_0",), from_record(TeamGRPOConfig, settings))
+    learner.learn({"a_0": [*flat, *ROWS]}, step=0)
+    assert sum(scored) == len(ROWS)
+    alone = gradient({"a_0": ROWS}, loss=loss)
+    by_rows = loss_type in ("grpo", "gspo", "dr_grpo")
+    tokens = sum(len(row.answer_ids) for row in ROWS)
+    share = len(ROWS) / (len(ROWS) + 4) if by_rows else tokens / (tokens + 8)
+    torch.testing.assert_close(policy.model.weight.grad, alone * share, rtol=1e-5, atol=1e-7)
+
+
 def test_agents_that_share_weights_have_equal_say_whatever_the_number_of_their_rows() -> None:
     planner = gradient({"planner_0": ROWS})
     coder = gradient({"coder_0": CODER_ROWS})
