@@ -128,7 +128,8 @@ class Limits:
     memory_bytes: int = 512 * 2**20
     """Peak memory above the bare interpreter's, in bytes."""
     output_bytes: int = 2**20
-    """Bytes on standard output and standard error, each."""
+    """Bytes on standard output and standard error, each. Above 8 MiB it also lets a reply
+    of a call be as long."""
     scratch_bytes: int = 0
     """Bytes of files in a private folder that program and test code share; 0: there is no
     such folder, and nothing can be written."""
