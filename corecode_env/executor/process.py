@@ -87,7 +87,8 @@ class Outcome:
         cpu_seconds: CPU time, without that of setting the process up.
         wall_seconds: Time from handing it over to its end.
         peak_bytes: Peak memory above the bare interpreter's.
-        overflow: It wrote more than the output limit, or than its folder may hold.
+        overflow: It wrote more than the output limit.
+        filled: Its files took more than its folder may hold.
         killed_by: Why we killed it: `wall`, `cpu`, `output`, `scratch`, `done`, `cancel`,
             or empty.
     """
@@ -103,6 +104,7 @@ class Outcome:
     wall_seconds: float
     peak_bytes: int
     overflow: bool = False
+    filled: bool = False
     killed_by: str = ""
 
 
@@ -168,7 +170,7 @@ class Process:
         self._result: tuple[int, float, float, int] | None = None
         self._draining = False
         self.killed_by = ""
-        self.overflow = False
+        self.overflow = self.filled = False
         self._cpu_deadline: float | None = None
         self._buffers: dict[int, bytearray] = {}
         self._began = time.monotonic()
@@ -277,7 +279,7 @@ class Process:
 
     def _look_at_scratch(self) -> None:
         if self._scratch is not None and self._scratch.over(self._limits.scratch_bytes):
-            self.overflow = True
+            self.filled = True
             self.kill("scratch")
 
     def _read_records(self) -> None:
@@ -416,6 +418,7 @@ class Process:
             wall_seconds=self._ended - self._began,
             peak_bytes=max(0, peak - peak_at_start),
             overflow=self.overflow,
+            filled=self.filled,
             killed_by=self.killed_by,
         )
 

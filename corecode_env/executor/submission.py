@@ -43,6 +43,8 @@ class Submission:
             note = last_line(outcome.stderr)
         if verdict is Verdict.RE:
             note = f"{note}; {how_it_ended(outcome)}" if note else how_it_ended(outcome)
+        if verdict is Verdict.OLE and outcome.filled:
+            note = "its files are more than its folder may hold"
         if verdict is Verdict.SE:
             note = last_line(outcome.stderr) or "the sandbox failed"
         flags = ["truncated"] if outcome.overflow else []

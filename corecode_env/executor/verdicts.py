@@ -47,7 +47,7 @@ def fault(outcome: Outcome, limits: Limits, *, ignore_exit: bool = False) -> Ver
         return Verdict.CE
     if outcome.signal == signal.SIGSYS:
         return Verdict.SV
-    if outcome.overflow:
+    if outcome.overflow or outcome.filled:
         return Verdict.OLE
     if outcome.peak_bytes >= limits.memory_bytes or _out_of_memory(outcome):
         return Verdict.MLE

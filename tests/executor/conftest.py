@@ -31,6 +31,17 @@ IDENTITIES: Mapping[str, Mapping[str, Any]] = {
     },
 }
 
+# The same for programs that write: root's own interpreter may be for root alone, and then
+# files are opened another way than with one that everybody can run.
+WRITERS: Mapping[str, Mapping[str, Any]] = {
+    **IDENTITIES,
+    "as_root_with_a_public_interpreter": {"runs_for": NOBODY},
+    "as_root_of_a_container_with_a_public_interpreter": {
+        "container": True,
+        "runs_for": NOBODY,
+    },
+}
+
 RunAll = Callable[[str, Sequence[Mapping[str, Any]]], dict[str, Any]]
 
 
@@ -85,7 +96,8 @@ def write_as(readable_package: str) -> RunAll:
     """Run programs that write in a folder, as `run_as` does with those that do not."""
 
     def run_all(identity: str, runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        return run_with(readable_package, IDENTITIES[identity], runs, "scratch_script.py")
+        settings = WRITERS[identity]
+        return run_with(readable_package, settings, runs, "scratch_script.py")
 
     return run_all
 
@@ -97,14 +109,16 @@ def run_with(
     script: str = "floor_script.py",
 ) -> dict[str, Any]:
     """Start the script with these settings and return its answer."""
-    if (settings.get("container") or "user" in settings) and os.geteuid() != 0:
+    another = {"container", "user", "runs_for"} & settings.keys()
+    if another and os.geteuid() != 0:
         pytest.skip("only root can take on another identity")
     request = {
         "settings": {**settings, "package": f"{package}/corecode_env"},
         "runs": list(runs),
     }
+    arguments = ["-I", f"{package}/{script}"]
     done = subprocess.run(
-        [interpreter_for(settings.get("user")), "-I", f"{package}/{script}"],
+        [interpreter_for(settings.get("runs_for", settings.get("user"))), *arguments],
         input=json.dumps(request),
         capture_output=True,
         text=True,

@@ -20,6 +20,8 @@ WRITERS = (
     "as_root_of_a_container",
     "as_user_of_a_container",
     "without_landlock",
+    "as_root_with_a_public_interpreter",
+    "as_root_of_a_container_with_a_public_interpreter",
 )
 LIMIT = 2**20
 

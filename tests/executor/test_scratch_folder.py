@@ -247,7 +247,9 @@ def test_a_program_that_fills_the_folder_is_told_so(executor: LocalExecutor) -> 
         "def f(name):\n    n = 0\n    while True:\n        n += 1\n"
         "        open(str(n), 'w').write('x' * 100_000)\n"
     )
-    assert verdicts(executor, task, filling) == ["OLE"]
+    (result,) = executor.judge(task, filling).results
+    assert result.verdict is Verdict.OLE and result.flags == ()
+    assert result.note == "its files are more than its folder may hold"
 
 
 # What a program lays in the way of a test before the test's first word, and while it runs.
