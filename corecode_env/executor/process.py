@@ -202,7 +202,7 @@ class Process:
         kept: list[int] = []
         try:
             for _ in range(2):
-                reading, writing = os.pipe()
+                reading, writing = _pipe()
                 kept.append(reading)
                 handed.append(writing)
             descriptors = array.array("i", (run.payload, *handed, *run.extra))
@@ -448,7 +448,18 @@ def _stdin(content: bytes) -> int:
         descriptor = sealed(content)
         os.lseek(descriptor, 0, os.SEEK_SET)
         return descriptor
-    reading, writing = os.pipe()
+    reading, writing = _pipe()
     os.write(writing, content)
     os.close(writing)
     return reading
+
+
+def _pipe() -> tuple[int, int]:
+    """Return a pipe that a program under a user of its own can open as /dev/stdin.
+
+    A pipe belongs to its maker; without a name, none but its holders can open it.
+    """
+    reading, writing = os.pipe()
+    if os.geteuid() == 0:
+        os.fchmod(writing, 0o666)
+    return reading, writing

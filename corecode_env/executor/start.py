@@ -237,6 +237,8 @@ def _environment() -> dict[str, str]:
         "OMP_NUM_THREADS": "1",
         "OPENBLAS_NUM_THREADS": "1",
         "MALLOC_ARENA_MAX": "1",
+        # Functions are looked up once here, not by each child; programs do not see this.
+        "LD_BIND_NOW": "1",
     }
     for name in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE"):
         if name in os.environ:

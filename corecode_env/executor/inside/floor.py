@@ -20,7 +20,6 @@ import math
 import os
 import resource
 import signal
-import stat
 import struct
 import sys
 from collections.abc import Callable
@@ -99,6 +98,9 @@ class Floor:
         self._zygote = os.getpid()
         self._uid: int | None = None
         self._keeps_roots_files = False
+        self._keep_setuid = linux.prepared_capabilities(1 << linux.CAP_SETUID)
+        self._open_as_root = linux.prepared("setfsuid", ctypes.c_uint(0))
+        self._drop_all = linux.prepared_capabilities(0)
         self._seal: seccomp.Filter | None = None
         self._shows_processes = False
         self._scratch = settings.scratch
@@ -346,20 +348,18 @@ class Floor:
         self._try("cpu_timer", self._timer.try_out)
 
     def _become(self, uid: int) -> None:
-        for stream in (0, 1, 2):
-            # So that /dev/stdin and /dev/stdout can be opened: pipes belong to their maker,
-            # and can be opened by no other name.
-            if stat.S_ISFIFO(os.fstat(stream).st_mode):
-                os.fchmod(stream, 0o666)
         os.setresuid(uid, uid, uid)
         if self._keeps_roots_files:
             # Where only root can reach the library, files are still opened as root's owner,
             # without its powers; everything else is the private user's.
-            linux.set_capabilities(1 << linux.CAP_SETUID)
-            linux.call("setfsuid", ctypes.c_uint(0))
-            if linux.call("setfsuid", ctypes.c_uint(0xFFFF_FFFF)) != 0:
+            if linux.syscall(*self._keep_setuid) < 0:
+                raise linux.failure("capset")
+            linux.syscall(*self._open_as_root)
+            # It returns what was in force before.
+            if linux.syscall(*self._open_as_root) != 0:
                 raise OSError("setfsuid did not take effect")
-            linux.set_capabilities(0)
+            if linux.syscall(*self._drop_all) < 0:
+                raise linux.failure("capset")
 
     def _limit_time(self, cpu_seconds: float, *, last: bool) -> None:
         cpu = math.ceil(cpu_seconds) + 1

@@ -179,10 +179,16 @@ def set_capabilities(permitted: int, effective: int | None = None) -> None:
     Raises:
         OSError: If more is asked for than the process has.
     """
+    if libc.syscall(*prepared_capabilities(permitted, effective)) < 0:
+        raise failure("capset")
+
+
+def prepared_capabilities(permitted: int, effective: int | None = None) -> tuple[object, ...]:
+    """Return what `syscall` takes for what `set_capabilities` does."""
     active = permitted if effective is None else effective
     header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION_3, 0)
     low, high = 0xFFFF_FFFF, 32
     data = (ctypes.c_uint32 * 6)(
         active & low, permitted & low, 0, active >> high, permitted >> high, 0
     )
-    call("capset", header, data)
+    return prepared("capset", header, data)

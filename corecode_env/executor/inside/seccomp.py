@@ -140,7 +140,7 @@ _NO_FILES_MAPPED: Final[Rule] = (Masked(3, _MAP_ANONYMOUS, _MAP_ANONYMOUS),)
 
 ZYGOTE: Final = """
 clone fork wait4 waitid kill tgkill pidfd_open pidfd_send_signal sendmsg recvmsg
-setsid setpgid setuid setresuid setresgid setgroups setfsuid capset fchmod
+setsid setpgid setuid setresuid setresgid setgroups setfsuid capset
 prctl seccomp timer_create timer_settime memfd_create setsockopt
 """.split()
 """What the zygote needs on top, or without the rule that binds programs."""

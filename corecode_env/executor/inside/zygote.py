@@ -30,6 +30,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from corecode_env.executor.inside import child as child_room
 from corecode_env.executor.inside.floor import Floor, FloorSettings
+from corecode_env.executor.inside.warmup import warm_up
 
 JOB = struct.Struct("=IB3xdQQQ")
 """Job number, kind, CPU seconds, memory bytes, stack bytes, file bytes."""
@@ -78,6 +79,7 @@ def main(control: int, records: int, register_at_fork: Callable[..., None]) -> N
     os.closerange(3, SOCKET_AT)
     os.closerange(RECORDS_AT + 1, 2**31 - 1)
     os.chdir("/")
+    os.environ.pop("LD_BIND_NOW", None)
     sock = socket.socket(fileno=control)
     settings = json.loads(sock.recv(1 << 16))
     _preload(settings["preload"], settings["paths"])
@@ -87,6 +89,7 @@ def main(control: int, records: int, register_at_fork: Callable[..., None]) -> N
     streams = _standard_streams()
     module = _fresh_main()
     warm = Warm(floor, module, streams, serve, tester, records, _serve_jobs)
+    warm_up(tester)
     _forget_ourselves()
     ready = {"pid": os.getpid(), "python": sys.version, "layers": dict(floor.layers)}
     gc.collect()
