@@ -30,8 +30,13 @@ from corecode_env.core.task import (
     Test,
 )
 from corecode_env.core.verdict import Verdict
+from corecode_env.executor.bench import Bench, Gate
+from corecode_env.executor.isolation import floor_fields
 from corecode_env.executor.local import LocalExecutor
 from corecode_env.executor.scratch import DEEPEST, MOST_ENTRIES, PREFIX, Scratch
+from corecode_env.executor.selftest import run_self_test
+from corecode_env.executor.slot import Outcome, Run, sealed
+from corecode_env.executor.start import ZygoteSettings
 
 WRITING = Limits(cpu_seconds=5.0, wall_seconds=20.0, scratch_bytes=2**20)
 
@@ -335,3 +340,28 @@ def test_a_checker_of_the_task_has_no_folder(executor: LocalExecutor) -> None:
         limits=WRITING,
     )
     assert executor.judge(task, "print('x')").verdict is not Verdict.AC
+
+
+def test_every_attack_of_the_self_test_fails_with_a_folder_too(place: Path) -> None:
+    def settings(role: str, _kind: str) -> ZygoteSettings:
+        fields, paths = floor_fields()
+        return ZygoteSettings(role=role, floor=fields, paths=paths)
+
+    bench = Bench(settings, Gate(), lambda: False)
+
+    def run(program: str) -> Outcome:
+        payload = sealed(bytes(8) + program.encode())
+        slot = bench.slot_for("candidate", "plain", WRITING)
+        try:
+            outcome = bench.run(slot, Run(payload, limits=WRITING))
+        finally:
+            os.close(payload)
+        assert outcome is not None
+        return outcome
+
+    try:
+        report = run_self_test(run)
+    finally:
+        bench.close()
+    assert report.breaches == () and len(report.held) > 10
+    assert list(place.iterdir()) == []
