@@ -16,17 +16,22 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from corecode_env.core.episode import Episode
 from corecode_env.core.errors import BadConfig, BadRecord
 from corecode_env.core.task import Task
-from corecode_env.evaluation.samples import EPISODES_FILE, SETTINGS_FILE, Sample, samples_of
+from corecode_env.evaluation.samples import (
+    EPISODES_FILE,
+    SETTINGS_FILE,
+    SETTINGS_SCHEMA,
+    Sample,
+    read_settings,
+    samples_of,
+)
 from corecode_env.records.jsonl import EpisodeWriter, read_episodes, write_episodes
 from corecode_env.rollout.collect import Environment, collect
 from corecode_env.rollout.play import Players
-
-SETTINGS_SCHEMA: Final = "corecode/evaluation/1"
 
 
 def evaluate(
@@ -150,7 +155,7 @@ def _claim(out: Path, settings: Mapping[str, Any]) -> None:
         out.mkdir(parents=True, exist_ok=True)
         _replace(file, json.dumps(wanted, indent=2) + "\n")
         return
-    there = json.loads(file.read_text(encoding="utf-8"))
+    there = read_settings(out)
     if there != wanted:
         names = sorted(n for n in {*there, *wanted} if there.get(n) != wanted.get(n))
         was = {name: there.get(name) for name in names}
@@ -170,6 +175,11 @@ def _finished(file: Path, ids: Sequence[str], wanted: int) -> dict[str, list[Epi
     episodes, problems = read_episodes(file)
     found: dict[str, list[Episode]] = {task_id: [] for task_id in ids}
     for episode in episodes:
+        if episode.task_id not in found:
+            raise BadConfig(
+                f"{file} must hold episodes of the tasks that are played, got one of "
+                f"{episode.task_id!r}; choose another folder"
+            )
         found[episode.task_id].append(episode)
     whole = {
         task_id: played

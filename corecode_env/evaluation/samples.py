@@ -9,14 +9,16 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from corecode_env.core.episode import Episode, Turn
+from corecode_env.core.errors import BadConfig
 from corecode_env.core.verdict import Judgement
 from corecode_env.records.jsonl import iter_episodes
 
 EPISODES_FILE: Final = "episodes.jsonl"
 SETTINGS_FILE: Final = "settings.json"
+SETTINGS_SCHEMA: Final = "corecode/evaluation/1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,15 +91,35 @@ def read_samples(path: str | Path) -> list[Sample]:
 
     Raises:
         BadRecord: If a line holds no whole episode.
+        BadConfig: If the folder's settings are not those of an evaluation.
         OSError: If there is no such file.
     """
     file, shared = Path(path), 0
     if file.is_dir():
-        settings = file / SETTINGS_FILE
-        if settings.exists():
-            shared = json.loads(settings.read_text(encoding="utf-8"))["shared_turns"]
+        if (file / SETTINGS_FILE).exists():
+            shared = read_settings(file)["shared_turns"]
         file = file / EPISODES_FILE
     return samples_of(iter_episodes(file), shared_turns=shared)
+
+
+def read_settings(folder: Path) -> dict[str, Any]:
+    """Return what a recorded evaluation was asked for.
+
+    Raises:
+        BadConfig: If its settings are not those of an evaluation.
+    """
+    file = folder / SETTINGS_FILE
+    try:
+        settings = json.loads(file.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise BadConfig(f"{file} must be JSON, got {error}; choose another folder") from error
+    schema = settings.get("schema") if isinstance(settings, dict) else None
+    if schema != SETTINGS_SCHEMA:
+        raise BadConfig(
+            f"{file} must have the schema {SETTINGS_SCHEMA!r}, got {schema!r}; choose another "
+            "folder, or the version that wrote it"
+        )
+    return dict(settings)
 
 
 def _total(turns: Sequence[Turn], name: str) -> int | None:

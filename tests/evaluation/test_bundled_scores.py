@@ -52,6 +52,7 @@ def test_reference_pairs_pass_the_first_tasks(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SETS)
 def test_reference_pairs_pass_whole_sets(name: str) -> None:
-    score, wrong, listed = failed(name, 1000)
+    # Generated sets have no end.
+    score, wrong, listed = failed(name, 100 if name.startswith("pipelines") else 1000)
     assert wrong == listed
     assert (score == 1.0) is (not listed)

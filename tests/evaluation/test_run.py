@@ -159,6 +159,23 @@ def test_a_folder_of_strangers_episodes_is_refused(tmp_path: Path) -> None:
         play(Guesser(), tmp_path)
 
 
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"schema": "corecode/evaluation/0"}'])
+def test_settings_of_something_else_are_refused(tmp_path: Path, text: str) -> None:
+    play(Guesser(), tmp_path)
+    (tmp_path / "settings.json").write_text(text)
+    for read in (partial(play, Guesser(), tmp_path), partial(read_samples, tmp_path)):
+        with pytest.raises(BadConfig, match=r"settings\.json must"):
+            read()
+
+
+def test_an_episode_of_a_strange_task_is_refused(tmp_path: Path) -> None:
+    play(Guesser(), tmp_path)
+    file = tmp_path / "episodes.jsonl"
+    file.write_text(file.read_text().replace('"t/3"', '"x/3"'))
+    with pytest.raises(BadConfig, match="'x/3'"):
+        play(Guesser(), tmp_path)
+
+
 def test_ids_that_stand_twice_are_refused() -> None:
     with pytest.raises(BadConfig, match="'t/0' twice"):
         play(Guesser(), tasks=(TASKS[0], TASKS[1], TASKS[0]))
