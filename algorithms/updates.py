@@ -262,6 +262,6 @@ def _require_finite(what: str, agent: str, step: int, value: float) -> None:
     if not abs(value) < float("inf"):
         raise TrainingError(
             f"{what} of {agent} must be finite, got {value} in step {step + 1}: the weights "
-            "are as they were before this update; try a smaller learning_rate, a larger "
-            "advantages.floor, or another dtype, and resume from the last checkpoint"
+            "are as they were before this update; start another run from the last "
+            "checkpoint's model with a smaller learning_rate, or another dtype"
         )

@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from corecode_env.agents import make_agent
+from corecode_env.agents.tiny import FOLDER, PROMPTS
 from corecode_env.algorithms.config import TeamGRPOConfig, from_record, to_record
 from corecode_env.cli.sources import open_tasks
 from corecode_env.core.errors import BadConfig
@@ -26,6 +27,8 @@ from corecode_env.tasks import TaskSet
 if TYPE_CHECKING:
     from corecode_env.agents.policy import TrainablePolicy
 
+TINY: Final = "tiny"
+"""Stands for the model that comes with the package, and for its prompts."""
 Split = Literal["train", "validation", "test", "all"]
 CHAT: Final[Mapping[str, Any]] = {"auto": "auto", "template": True, "plain": False}
 REWARDS: Final[Mapping[str, Callable[[], Rewards]]] = MappingProxyType(
@@ -49,7 +52,7 @@ class EnvironmentTable:
     feedback: str = "public"
     stop: str = "public"
     prompts: Mapping[str, str] = field(default_factory=dict)
-    """Files that replace prompts, by role."""
+    """Files that replace prompts, by role; `tiny`: those of the tiny model."""
     max_chars: int = 20_000
 
 
@@ -69,7 +72,7 @@ class PolicyTable:
     """A local model that learns; see `TransformersAgent`."""
 
     model: str
-    """Folder or hub id."""
+    """Folder, hub id, or `tiny`."""
     max_new_tokens: int = 512
     temperature: float = 1.0
     top_p: float = 1.0
@@ -81,6 +84,11 @@ class PolicyTable:
     gradient_checkpointing: bool = False
     dtype: str = "float32"
     device: str = "cpu"
+
+    @property
+    def source(self) -> str | Path:
+        """Where the model lies."""
+        return FOLDER if self.model == TINY else self.model
 
     def settings(self) -> dict[str, Any]:
         """Return the arguments of `from_pretrained`, but for the model."""
@@ -129,7 +137,7 @@ class TrainingFile:
         from corecode_env.agents.local_model import TransformersAgent
 
         made: dict[str, TrainablePolicy] = {
-            role: TransformersAgent.from_pretrained(table.model, **table.settings())
+            role: TransformersAgent.from_pretrained(table.source, **table.settings())
             for role, table in self.policies.items()
         }
         if self.lora is not None:
@@ -137,7 +145,7 @@ class TrainingFile:
 
             lora, settings = self.lora, self.lora.settings()
             made |= lora_team(
-                lora.model, lora.roles, rank=lora.rank, alpha=lora.alpha, **settings
+                lora.source, lora.roles, rank=lora.rank, alpha=lora.alpha, **settings
             )
         return made | {role: made[other] for role, other in self.shared.items()}
 
@@ -153,7 +161,10 @@ class TrainingFile:
         if table.coder_sees is None:
             del options["coder_sees"]
         options["rewards"] = REWARDS[table.rewards]()
-        options["prompts"] = {role: Path(file) for role, file in table.prompts.items()} or None
+        options["prompts"] = {
+            role: PROMPTS[role] if file == TINY and role in PROMPTS else Path(file)
+            for role, file in table.prompts.items()
+        } or None
         return partial(make, table.id, tasks=tasks, split="all", executor=executor, **options)
 
     def tables(self) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -264,6 +265,17 @@ def test_callbacks_see_every_step_and_may_end_the_run() -> None:
     assert [report.step for report in reports] == [0, 1, 2, 3]
     assert len(reports[1].trees) == 4 and len(reports[0].evaluated) == len(TASKS)
     assert summary.step == 3 and summary.after["step"] == 3
+
+
+def test_every_metric_stands_on_the_page_of_metrics() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "metrics.md").read_text()
+    explained = set(re.findall(r"`([\w/@]+)`", page))
+    reports: list[StepReport] = []
+    policies = {"planner": BigramPolicy(), "coder": BigramPolicy(seed=1)}
+    trainer(policies, config(steps=1), callbacks=[reports.append], eval_tasks=TASKS).train()
+    names = {name.removeprefix("planner_0/") for name in reports[-1].metrics}
+    assert "entropy" in names and "eval/pass@1" in names
+    assert names <= explained
 
 
 def test_a_loss_that_is_no_number_names_step_and_agent() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from collections.abc import Callable
 from importlib.util import find_spec
@@ -114,6 +115,26 @@ def test_roles_may_share_a_policy_or_a_base(run: Run, file: Path, model: Path) -
     assert lora.exit_code == 0, lora.stderr
     written = tomllib.loads((file.parent / "lora" / "config.toml").read_text())
     assert written["lora"]["rank"] == 2 and written["evaluation"] == "none"
+
+
+@needs_torch
+def test_the_file_of_the_how_to_page_trains(run: Run, tmp_path: Path) -> None:
+    page = Path(__file__).parents[2] / "docs" / "how-to" / "train-your-own-pair.md"
+    for number, text in enumerate(
+        re.findall(r"```toml\n(.*?)```", page.read_text(), re.DOTALL)
+    ):
+        file = tmp_path / f"{number}.toml"
+        file.write_text(text)
+        small = ["training.steps=1", "training.tasks_per_step=1", "evaluation.limit=1"]
+        if "tiny" not in text:
+            # A model that would have to be fetched: the file is read, and no more.
+            from corecode_env.cli.training_file import read_training_file
+
+            read_training_file(file, small)
+            continue
+        changes = [part for change in small for part in ("--set", change)]
+        result = run("train", file, *changes, "--out", tmp_path / f"run-{number}")
+        assert result.exit_code == 0, result.stderr
 
 
 @needs_torch
