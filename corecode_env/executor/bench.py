@@ -234,4 +234,6 @@ class Bench:
             slot.abandon()
         self._slots.clear()
         self._writing_slots.clear()
-        self._scratch = None
+        if self._scratch is not None:
+            self._scratch.let_go()
+            self._scratch = None

@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from corecode_env.executor.scratch import PRIVATE_FROM
 from corecode_env.executor.selftest import SelfTestReport, run_self_test
 from corecode_env.executor.slot import PROGRAM, Outcome, Run, Slot, sealed
 from corecode_env.executor.start import ZygoteSettings
@@ -222,8 +223,7 @@ def _locate(name: str) -> tuple[tuple[str, ...], str]:
 
 
 _COUNT: Final = itertools.count()
-# No system gives these numbers to anybody (systemd's table of user numbers).
-_PRIVATE_FROM, _PRIVATE_SPAN = 1_900_000_000, 100_000_000
+_PRIVATE_SPAN: Final = 100_000_000
 # In a container with few user numbers: below its last ones, which name `nobody`.
 _SMALL_SPAN: Final = 4096
 
@@ -232,7 +232,7 @@ def _private_uid() -> int | None:
     """Return a user number that no other slot on this machine is likely to have."""
     if not hasattr(os, "geteuid") or os.geteuid() != 0:
         return None
-    start, span = _PRIVATE_FROM, _PRIVATE_SPAN
+    start, span = PRIVATE_FROM, _PRIVATE_SPAN
     mapped = _mapped_users()
     if not any(first <= start and start + span <= first + size for first, size in mapped):
         first, size = max(mapped, key=lambda entry: entry[1], default=(0, 0))

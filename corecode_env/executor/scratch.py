@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import math
 import os
 import secrets
@@ -29,6 +30,11 @@ WATCH_SECONDS: Final = 0.01
 REMOVE_SECONDS: Final = 5.0
 """How long a folder may take to go, while killed programs may still be writing in it."""
 PREFIX: Final = "corecode-scratch-"
+PRIVATE_FROM: Final = 1_900_000_000
+"""First of the user numbers that programs get under root: no system gives them to anybody
+(systemd's table of user numbers), so what such a user owns was made by a program."""
+LEFT_SECONDS: Final = 60.0
+"""Age from which a folder that nobody holds was left by a trainer that was killed."""
 
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -37,8 +43,15 @@ class Scratch:
     """A folder that programs write in."""
 
     def __init__(self) -> None:
-        """Make the folder, where this user's temporary files are."""
+        """Make the folder, where this user's temporary files are.
+
+        Folders there that a killed trainer has left behind are removed.
+        """
+        remove_left_behind()
         self.path = tempfile.mkdtemp(prefix=PREFIX)
+        # Held as long as the folder is somebody's; the kernel lets go for who is killed.
+        self._held = os.open(self.path, _FOLDER)
+        fcntl.flock(self._held, fcntl.LOCK_EX)
 
     def over(self, limit: int) -> bool:
         """Return whether more lies in it than a program may have.
@@ -62,9 +75,7 @@ class Scratch:
             OSError: If something cannot be removed.
         """
         with _opened(self.path) as folder:
-            while names := os.listdir(folder):
-                for name in names:
-                    _take_apart(folder, name)
+            _empty(folder)
 
     def remove(self) -> None:
         """Remove it; idempotent.
@@ -78,11 +89,38 @@ class Scratch:
                 self.empty()
                 os.rmdir(self.path)
             except FileNotFoundError:
+                self.let_go()
                 return
             except OSError as error:
                 late = time.monotonic() > deadline
                 if late or error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
                     raise
+
+    def let_go(self) -> None:
+        """Hold the folder no longer; idempotent."""
+        held, self._held = self._held, -1
+        if held >= 0:
+            os.close(held)
+
+
+def remove_left_behind() -> None:
+    """Remove the folders whose trainer was killed before it could do so."""
+    place = tempfile.gettempdir()
+    for name in os.listdir(place):
+        path = os.path.join(place, name)
+        with contextlib.suppress(OSError):  # another trainer removes it too, or it is held
+            if name.startswith(PREFIX) and _may_be_left(os.lstat(path)):
+                with _opened(path) as folder:
+                    fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    _empty(folder)
+                    os.rmdir(path)
+
+
+def _may_be_left(found: os.stat_result) -> bool:
+    ours = found.st_uid == os.geteuid()
+    if os.geteuid() == 0:
+        ours = ours or found.st_uid >= PRIVATE_FROM
+    return ours and stat.S_ISDIR(found.st_mode) and time.time() - found.st_mtime > LEFT_SECONDS
 
 
 @contextlib.contextmanager
@@ -117,6 +155,12 @@ def _sizes(folder: int, levels: int) -> Iterator[float]:
                 continue  # gone meanwhile, or something else by now
             except PermissionError:
                 yield math.inf
+
+
+def _empty(folder: int) -> None:
+    while names := os.listdir(folder):
+        for name in names:
+            _take_apart(folder, name)
 
 
 def _take_apart(folder: int, name: str) -> None:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -167,6 +169,52 @@ def test_a_folder_to_which_someone_still_writes_goes_when_they_end() -> None:
     scratch.remove()
     writer.join()
     assert not os.path.exists(scratch.path)
+
+
+KILLED = """
+import os, signal, sys, tempfile
+from corecode_env.executor.scratch import Scratch
+tempfile.tempdir = sys.argv[1]
+scratch = Scratch()
+os.makedirs(scratch.path + "/a/b")
+print(scratch.path, flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def grow_old(folder: Path) -> None:
+    os.utime(folder, times=(0, 0))
+
+
+def test_what_a_killed_trainer_leaves_goes_with_the_next_folder(place: Path) -> None:
+    command = [sys.executable, "-c", KILLED, str(place)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    left = Path(done.stdout.strip())
+    assert done.returncode == -signal.SIGKILL and (left / "a/b").is_dir()
+    young = Scratch()  # too early: who makes a folder needs a moment to hold it
+    assert left.is_dir()
+    grow_old(left)
+    grow_old(Path(young.path))
+    other = Scratch()
+    assert not left.exists()
+    assert Path(young.path).is_dir(), "one that is held stays, however old"
+    young.remove()
+    other.remove()
+
+
+def test_only_folders_of_our_own_are_taken_for_left(place: Path) -> None:
+    kept = [place / "other", place / f"{PREFIX}link", place / f"{PREFIX}file"]
+    kept[0].mkdir()
+    kept[1].symlink_to(kept[0])
+    kept[2].touch()
+    if os.geteuid() == 0:
+        kept.append(place / f"{PREFIX}stranger")
+        kept[3].mkdir()
+        os.chown(kept[3], 1000, 1000)
+    for path in kept:
+        os.utime(path, times=(0, 0), follow_symlinks=False)
+    Scratch().remove()
+    assert [path for path in kept if not path.exists()] == []
 
 
 # -------------------------------------------------------------------------- limits
