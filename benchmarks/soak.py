@@ -280,7 +280,7 @@ def _run(figures: Figures, workers: int, kill_every: int, seed: int) -> None:
             yield made
 
     with LocalExecutor(workers) as executor:
-        done = 0
+        done, early = 0, _memory()
         for index, judgement in executor.as_completed(jobs()):
             answered[index] += 1
             figures.twice += judgement.task_id != str(index)

@@ -185,6 +185,7 @@ class _Conversation:
     def judge(self, indices: Sequence[int], cpu_seconds: float) -> dict[int, TestResult]:
         """Judge tests until the process ends; empty if the sandbox failed."""
         results: dict[int, TestResult] = {}
+        reply, result = CallReply("gone"), SANDBOX_FAILED  # what no test at all would find
         for index in indices:
             reply, result = self._one(index, cpu_seconds)
             if reply.kind not in _ALIVE:
