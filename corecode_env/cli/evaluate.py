@@ -37,11 +37,16 @@ from corecode_env.evaluation.samples import Sample, read_samples
 from corecode_env.tasks import TaskSet
 
 ALONE = "solo_coder_v0"
+DEFAULT_KS = (1, 5)
 SPLITS = ("train", "validation", "test", "all")
 
 
-def whole_numbers(ctx: click.Context, param: click.Parameter, value: str) -> tuple[int, ...]:
+def whole_numbers(
+    ctx: click.Context, param: click.Parameter, value: str | None
+) -> tuple[int, ...] | None:
     """Read whole numbers of at least 1, as in `1,5`: each once, in order of size."""
+    if value is None:
+        return None
     parts = [part.strip() for part in value.split(",")]
     if not all(part.isascii() and part.isdigit() and int(part) > 0 for part in parts):
         raise click.BadParameter(
@@ -109,11 +114,9 @@ class Asked:
 @click.option(
     "--k",
     "ks",
-    default="1,5",
-    show_default=True,
     callback=whole_numbers,
     metavar="K,...",
-    help="For which k to report pass@k.",
+    help="For which k to report pass@k. [default: 1 and 5, as far as --samples goes]",
 )
 @click.option(
     "--shared-plan",
@@ -151,7 +154,7 @@ def eval_(
     planner: str,
     coder: str,
     samples: int,
-    ks: tuple[int, ...],
+    ks: tuple[int, ...] | None,
     shared_plan: bool,
     rounds: int,
     seed: int,
@@ -178,6 +181,8 @@ def eval_(
       corecode eval --tasks pipelines/3 --limit 50 --coder faulty:off_by_one --out runs/a
       corecode eval --tasks mbpp --samples 10 --k 1,5,10 --baseline-alone --out runs/b
     """
+    if ks is None:
+        ks = tuple(k for k in DEFAULT_KS if k <= samples)
     if max(ks) > samples:
         raise click.UsageError(
             f"--k must not exceed --samples, got {max(ks)} of {samples} programs per task"

@@ -1,6 +1,7 @@
 """What `corecode eval` and `corecode compare` promise: numbers with intervals, kept and compared."""
 
 import json
+import re
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
@@ -81,6 +82,17 @@ def test_a_folder_of_another_evaluation_is_refused(run: Run, tmp_path: Path) -> 
     result = run(*LEVEL, "--out", tmp_path, "--coder", "faulty:crash")
     assert result.exit_code == 2
     assert "choose another folder" in result.stderr
+
+
+@pytest.mark.parametrize(("samples", "expected"), [(1, [1]), (4, [1]), (5, [1, 5])])
+def test_without_k_it_is_1_and_5_if_there_are_so_many(
+    run: Run, samples: int, expected: list[int]
+) -> None:
+    asked = ("eval", "--tasks", "pipelines/1", "--limit", 1, "--samples", samples, "--json")
+    names = [
+        name for name in metrics(run(*asked))["values"] if re.fullmatch(r"pass@\d+", name)
+    ]
+    assert names == [f"pass@{k}" for k in expected]
 
 
 def test_the_gain_of_a_plan_is_measured(run: Run) -> None:
