@@ -106,7 +106,11 @@ class Scratch:
 def remove_left_behind() -> None:
     """Remove the folders whose trainer was killed before it could do so."""
     place = tempfile.gettempdir()
-    for name in os.listdir(place):
+    try:
+        names = os.listdir(place)
+    except PermissionError:
+        return  # a place that one may pass through but not look at
+    for name in names:
         path = os.path.join(place, name)
         with contextlib.suppress(OSError):  # another trainer removes it too, or it is held
             if name.startswith(PREFIX) and _may_be_left(os.lstat(path)):
