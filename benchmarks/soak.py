@@ -82,7 +82,7 @@ PRINTING: list[tuple[str, str, float]] = [
     ("while True: print('x' * 999)", "OLE", 3),
     (OTHER_TABLE, "SV", 2 if platform.machine() == "x86_64" else 0),
 ]
-"""Program, its verdict, how often it comes: each is given its job's number and should print
+"""Program, its verdict, how often it comes: each is given a number of its job and should print
 it."""
 CALLED: list[tuple[str, str, float]] = [
     ("def f(n): return n + 1", "AC", 10),
@@ -153,10 +153,14 @@ def job(number: int, dice: random.Random) -> tuple[Job, str]:
     test: Test
     if dice.random() < 0.7:
         program, verdict, _ = _pick(PRINTING, dice)
-        # Right is the number; a program that puts it on a second line is nearly so.
-        test = StdioTest(f"{number}\n", f"{number}")
+        # Right is the number; a program that puts it on a second line is nearly so. Tasks of
+        # several tests take another way through the sandbox.
+        count = 1 if verdict in SHORT else dice.choice((1, 1, 1, 4))
+        tests = tuple(
+            StdioTest(f"{10 * number + n}\n", f"{10 * number + n}") for n in range(count)
+        )
         checker = Checker("lines", {"presentation_error": True})
-        task = Task(str(number), "", Stdio(), hidden_tests=(test,), checker=checker)
+        task = Task(str(number), "", Stdio(), hidden_tests=tests, checker=checker)
     else:
         program, verdict, _ = _pick([*CALLED, UNCALLED], dice)
         test = CallTest((number,), {}, number + 1)
