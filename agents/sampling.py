@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from corecode_env.agents.growing_cache import growing_cache
 from corecode_env.core.errors import BadConfig, MissingExtra
 
 try:
@@ -143,10 +144,8 @@ class Generator:
             randoms: (B, max_new_tokens) in [0, 1).
             how: How to draw.
         """
-        from transformers import DynamicCache
-
         device = self.model.device
-        cache = DynamicCache()
+        cache = growing_cache()
         logits, mask = self._read(prompts, cache)
         samples = [Sample() for _ in prompts]
         alive = list(range(len(samples)))  # which sample each row of the batch is
@@ -164,17 +163,24 @@ class Generator:
             if len(going) <= 0.75 * len(alive):
                 keep = torch.tensor(going, device=device)
                 cache.batch_select_indices(keep)
-                mask, ids = mask[keep], ids[keep]
+                ids = ids[keep]
+                mask = None if mask is None else mask[keep]
                 alive = [alive[place] for place in going]
-            mask = torch.cat([mask, mask.new_ones(len(alive), 1)], dim=1)
+            if mask is not None:
+                mask = torch.cat([mask, mask.new_ones(len(alive), 1)], dim=1)
             logits = self._forward(ids.unsqueeze(-1), mask, cache)
         for sample in samples:
             if sample.text is None:
                 sample.text = self.decode(sample.ids)
         return samples
 
-    def _read(self, prompts: Sequence[Sequence[int]], cache: Any) -> tuple[Tensor, Tensor]:
-        """Fill the cache with the prompts, equal ones read once; return logits and mask."""
+    def _read(
+        self, prompts: Sequence[Sequence[int]], cache: Any
+    ) -> tuple[Tensor, Tensor | None]:
+        """Fill the cache with the prompts, equal ones read once; return logits and mask.
+
+        The mask is None if all are of one length: attention without it is faster.
+        """
         device = self.model.device
         distinct = list(dict.fromkeys(tuple(prompt) for prompt in prompts))
         longest = max(map(len, distinct))
@@ -183,21 +189,23 @@ class Generator:
         for row, prompt in enumerate(distinct):
             padded[row, longest - len(prompt) :] = torch.tensor(prompt)
             mask[row, longest - len(prompt) :] = 1
-        mask = mask.to(device)
-        logits = self._forward(padded.to(device), mask, cache)
+        some = None if bool(mask.all()) else mask.to(device)
+        logits = self._forward(padded.to(device), some, cache)
         places = {prompt: place for place, prompt in enumerate(distinct)}
         rows = torch.tensor([places[tuple(prompt)] for prompt in prompts], device=device)
         cache.batch_select_indices(rows)
-        return logits[rows], mask[rows]
+        return logits[rows], None if some is None else some[rows]
 
-    def _forward(self, ids: Tensor, mask: Tensor, cache: Any) -> Tensor:
+    def _forward(self, ids: Tensor, mask: Tensor | None, cache: Any) -> Tensor:
         """Return the logits (B, V) behind the last token, and extend the cache."""
-        options: dict[str, Any] = {"attention_mask": mask, "use_cache": True}
+        options: dict[str, Any] = {"use_cache": True}
         # Older releases of transformers know the cache by its other name.
         options["cache" if "cache" in self.takes else "past_key_values"] = cache
-        if "position_ids" in self.takes:
-            places = (mask.cumsum(-1) - 1).clamp(min=0)
-            options["position_ids"] = places[:, -ids.shape[1] :]
+        if mask is not None:
+            options["attention_mask"] = mask
+            if "position_ids" in self.takes:
+                places = (mask.cumsum(-1) - 1).clamp(min=0)
+                options["position_ids"] = places[:, -ids.shape[1] :]
         if "logits_to_keep" in self.takes:
             options["logits_to_keep"] = 1
         logits: Tensor = self.model(input_ids=ids, **options).logits

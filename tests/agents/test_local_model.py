@@ -259,7 +259,14 @@ def test_the_largest_random_number_draws_a_token_that_may_be_drawn() -> None:
 
 # ------------------------------------------------------------------------------ scoring
 @pytest.mark.parametrize(
-    "settings", [{}, {"temperature": 0.6}, {"temperature": 0.0}, {"top_p": 0.7, "top_k": 9}]
+    "settings",
+    [
+        {},
+        {"temperature": 0.6},
+        {"temperature": 0.0},
+        {"top_p": 0.7, "top_k": 9},
+        {"max_new_tokens": 110},  # longer than the room that the cache starts with
+    ],
 )
 def test_a_policy_scores_its_answers_as_it_drew_them(settings: dict[str, Any]) -> None:
     agent = policy(**settings)
