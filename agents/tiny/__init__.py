@@ -44,15 +44,15 @@ def tiny_policy(source: str | Path = FOLDER) -> TransformersAgent:
     """
     from corecode_env.agents.local_model import TransformersAgent
 
-    with _no_progress_bar():
+    with no_progress_bar():
         return TransformersAgent.from_pretrained(
             source, max_new_tokens=MAX_NEW_TOKENS, batch_size=256
         )
 
 
 @contextmanager
-def _no_progress_bar() -> Iterator[None]:
-    """Keep transformers from drawing a bar about two megabytes."""
+def no_progress_bar() -> Iterator[None]:
+    """Keep transformers from drawing bars about two megabytes."""
     from transformers.utils import logging
 
     shown = logging.is_progress_bar_enabled()

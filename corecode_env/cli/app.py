@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from corecode_env import __version__
+from corecode_env.cli.demo import demo
 from corecode_env.cli.doctor import doctor
 from corecode_env.cli.evaluate import compare, eval_
 from corecode_env.cli.exits import Exit, Failure, failure_of
@@ -25,6 +26,7 @@ Code tasks as multi-agent environments: a Planner, a Coder, a sandboxed judge.
 \b
 Start here:
   corecode doctor                           can this machine run programs safely?
+  corecode demo                             watch a tiny pair learn (extra: train)
   corecode play --episodes 4                watch a pair of agents solve real tasks
   corecode tasks list                       which tasks there are
   corecode tasks show humaneval HumanEval/0
@@ -70,6 +72,7 @@ def app() -> None:
 app.add_command(tasks)
 app.add_command(judge)
 app.add_command(play)
+app.add_command(demo)
 app.add_command(train)
 app.add_command(eval_)
 app.add_command(compare)

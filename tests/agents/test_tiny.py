@@ -47,7 +47,7 @@ def test_the_weights_fit_in_a_wheel() -> None:
 
 def test_the_card_says_what_it_solves_and_under_which_licence() -> None:
     card = (FOLDER / "MODEL_CARD.md").read_text()
-    assert all(word in card for word in ("its own plan", "reference plan", "no plan", "MIT"))
+    assert all(word in card for word in ("Planner's plan", "reference plan", "no plan", "MIT"))
 
 
 def test_the_coder_is_shown_the_plan_and_nothing_of_the_statement() -> None:
