@@ -27,7 +27,7 @@ def growing_cache() -> Any:
     return Cache(layer_class_to_replicate=GrowingLayer)
 
 
-class GrowingLayer(DynamicLayer):  # type: ignore[misc, unused-ignore]
+class GrowingLayer(DynamicLayer):  # type: ignore[misc, no-untyped-call, unused-ignore]
     """The keys and values of one layer, each (rows, heads, tokens, size)."""
 
     _room: tuple[Tensor, Tensor] | None = None
@@ -45,7 +45,8 @@ class GrowingLayer(DynamicLayer):  # type: ignore[misc, unused-ignore]
             return key_states, value_states
         size = used + key_states.shape[-2]
         if self._room is None or self._room[0].shape[-2] < size:
-            self._room = _with_room(self.keys, size), _with_room(self.values, size)
+            before: tuple[Any, Any] = self.keys, self.values
+            self._room = _with_room(before[0], size), _with_room(before[1], size)
         keys, values = self._room
         keys[..., used:size, :] = key_states
         values[..., used:size, :] = value_states

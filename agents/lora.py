@@ -58,10 +58,11 @@ def lora_team(
         model, tokenizer = load_model(source, dtype, device, False)
     layers = target_modules if isinstance(target_modules, str) else list(target_modules)
 
+    # peft says that the scale is an int, and takes any number.
+    options: dict[str, Any] = {"r": rank, "lora_alpha": alpha, "target_modules": layers}
+
     def config() -> Any:
-        return LoraConfig(
-            r=rank, lora_alpha=alpha, target_modules=layers, task_type="CAUSAL_LM"
-        )
+        return LoraConfig(task_type="CAUSAL_LM", **options)
 
     adapted = get_peft_model(model, config(), adapter_name=roles[0])
     for role in roles[1:]:

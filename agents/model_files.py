@@ -75,8 +75,13 @@ def _with_adapter(folder: str, load: Callable[[str], Any]) -> Any:
         from peft import PeftConfig, PeftModel
     except ImportError as error:
         raise MissingExtra("peft", "train") from error
-    base = load(PeftConfig.from_pretrained(folder).base_model_name_or_path)
-    return PeftModel.from_pretrained(base, folder, is_trainable=True)
+    name = PeftConfig.from_pretrained(folder).base_model_name_or_path
+    if not name:
+        raise BadConfig(
+            f"an adapter must name its base model, got none in {folder!r}; load the base and "
+            "use lora_team(...)[role].load(folder)"
+        )
+    return PeftModel.from_pretrained(load(name), folder, is_trainable=True)
 
 
 def read_weights(folder: str | Path, model: Any, adapter: str | None) -> Mapping[str, Tensor]:

@@ -134,7 +134,8 @@ def _in_pieces(
         return _of_logits(head(some), wanted, scale, with_entropy)
 
     pieces: list[list[Tensor]] = []
-    for some, wanted in zip(states.split(size), targets.split(size), strict=True):
+    split = zip(torch.split(states, size), torch.split(targets, size), strict=True)
+    for some, wanted in split:
         if torch.is_grad_enabled():
             pieces.append(
                 checkpoint(score, some, wanted, use_reentrant=False, preserve_rng_state=False)

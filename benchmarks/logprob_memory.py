@@ -63,7 +63,7 @@ def measure(way: str, vocabulary: int, tokens: int, hidden: int) -> dict[str, fl
     else:
         table = model(torch.tensor([[1, *answer[:-1]]])).logits[0].log_softmax(-1)
         total = table.gather(-1, torch.tensor(answer).unsqueeze(-1)).sum()
-    total.backward()
+    torch.autograd.backward(total)
     return {
         "MiB": peak_mib() - before,
         "seconds": time.perf_counter() - start,

@@ -296,7 +296,7 @@ def test_pieces_give_what_all_logits_would(logits_at_once: int) -> None:
     scores = answer_scores(
         model, PROMPTS, ANSWERS, with_entropy=True, logits_at_once=logits_at_once
     )
-    scores.logprobs.sum().backward()
+    torch.autograd.backward(scores.logprobs.sum())
     gradients = [parameter.grad.clone() for parameter in model.parameters()]
     model.zero_grad()
     total = 0.0
@@ -308,7 +308,7 @@ def test_pieces_give_what_all_logits_would(logits_at_once: int) -> None:
         torch.testing.assert_close(scores.logprobs[row, :length], expected, atol=1e-5, rtol=0)
         entropy = -(table.exp() * table).sum(-1)
         torch.testing.assert_close(scores.entropy[row, :length], entropy, atol=1e-5, rtol=0)
-    total.backward()  # type: ignore[attr-defined, unused-ignore]
+    torch.autograd.backward(total)
     for parameter, gradient in zip(model.parameters(), gradients, strict=True):
         torch.testing.assert_close(gradient, parameter.grad, atol=1e-4, rtol=1e-4)
 
@@ -329,7 +329,7 @@ def test_no_more_logits_are_held_than_were_allowed() -> None:
             model, [[1], [2]], answers, logits_at_once=257 * 8
         ).logprobs.sum()
     held_after_forward = max(kept)
-    total.backward()
+    torch.autograd.backward(total)
     assert max(made) == 257 * 8 and len(made) == 2 * 10, "made once, and again for gradients"
     assert held_after_forward < 80 * 257, "the graph holds no logits, but weights and states"
 
