@@ -128,7 +128,7 @@ def test_padding_reaches_neither_loss_nor_gradient(loss_type: Any) -> None:
     results = []
     for inputs in (batch, spoilt):
         inputs["logprobs"].requires_grad_()
-        loss = policy_loss(config=config, **inputs).loss
+        loss: Any = policy_loss(config=config, **inputs).loss
         loss.backward()
         results.append((loss.item(), inputs["logprobs"].grad))
     assert results[0][0] == pytest.approx(results[1][0])

@@ -50,6 +50,7 @@ kl_weight = 0.5
 
 @pytest.fixture
 def model(tmp_path: Path) -> Path:
+    pytest.importorskip("transformers")
     folder = tmp_path / "model"
     tiny_llama().save_pretrained(folder)
     byte_tokenizer().save_pretrained(folder)
