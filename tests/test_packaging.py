@@ -70,7 +70,7 @@ def test_the_extra_all_is_every_extra_that_users_install() -> None:
     extras = PROJECT["project"]["optional-dependencies"]
     (everything,) = extras["all"]
     named = set(everything.removeprefix("corecode-env[").removesuffix("]").split(","))
-    assert named == extras.keys() - {"all", "test", "docs"}
+    assert named == extras.keys() - {"all", "test", "docs", "bench"}
 
 
 def test_every_tested_version_is_pinned() -> None:
