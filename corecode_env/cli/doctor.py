@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from corecode_env.executor.isolation import IsolationReport
 
 DISTRIBUTION: Final = "corecode-env"
-FOR_DEVELOPERS: Final = frozenset({"docs", "test", "all"})
+FOR_DEVELOPERS: Final = frozenset({"docs", "test", "bench", "all"})
 _EXTRA = re.compile(r"""^(?P<name>[\w.-]+).*;\s*extra\s*==\s*['"](?P<extra>[\w-]+)['"]""")
 _NAME = re.compile(r"^[\w.-]+")
 
