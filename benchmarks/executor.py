@@ -405,7 +405,7 @@ def report(readings: dict[tuple[str, str], Reading], isolation: str) -> str:
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=1.0, help="length of a turn")
     parser.add_argument("--drivers", type=int, default=2)

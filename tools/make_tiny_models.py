@@ -85,6 +85,13 @@ def make_tokenizer(texts: Sequence[str]) -> PreTrainedTokenizerFast:
     )
 
 
+def id_of(tokenizer: PreTrainedTokenizerFast, token: str) -> int:
+    """Return the id of a special token."""
+    found = tokenizer.convert_tokens_to_ids(token)
+    assert isinstance(found, int), "one token has one id"
+    return found
+
+
 def make_model(tokenizer: PreTrainedTokenizerFast) -> LlamaForCausalLM:
     """Make the untrained network."""
     return LlamaForCausalLM(
@@ -97,8 +104,8 @@ def make_model(tokenizer: PreTrainedTokenizerFast) -> LlamaForCausalLM:
             max_position_embeddings=512,
             tie_word_embeddings=True,
             bos_token_id=None,
-            eos_token_id=tokenizer.eos_token_id,
-            pad_token_id=tokenizer.pad_token_id,
+            eos_token_id=id_of(tokenizer, END),
+            pad_token_id=id_of(tokenizer, PAD),
         )
     )
 
@@ -108,8 +115,9 @@ def rows(
 ) -> list[Row]:
     """Return the token ids of prompts and of answers with their end."""
     given, wanted = tokenizer(list(prompts)), tokenizer(list(answers))
+    end = id_of(tokenizer, END)
     pairs = zip(given["input_ids"], wanted["input_ids"], strict=True)
-    return [(prompt, [*answer, tokenizer.eos_token_id]) for prompt, answer in pairs]
+    return [(prompt, [*answer, end]) for prompt, answer in pairs]
 
 
 def loss_of(model: LlamaForCausalLM, batch: Sequence[Row], pad: int) -> torch.Tensor:
@@ -146,13 +154,14 @@ def warm_start(seed: int, enough: float, executor: LocalExecutor) -> tuple[Any, 
     sides = rows(asked, plans, tokenizer), rows(told, programs, tokenizer)
     optimiser = torch.optim.AdamW(model.parameters(), LEARNING_RATE, weight_decay=0.01)
     game = Game(held_out, executor)
+    share = 0.0
     for step in range(1, MAX_STEPS + 1):
         optimiser.param_groups[0]["lr"] = LEARNING_RATE * min(1.0, step / WARM_UP)
         batch = [
             *rng.sample(sides[0], PLANS_PER_BATCH),
             *rng.sample(sides[1], PROGRAMS_PER_BATCH),
         ]
-        loss = loss_of(model, batch, tokenizer.pad_token_id)
+        loss = loss_of(model, batch, id_of(tokenizer, PAD))
         optimiser.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)

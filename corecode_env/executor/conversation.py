@@ -168,7 +168,7 @@ def _result(
 
 
 def _verdict(report: Report | None, heard: bool, found: Verdict | None) -> Verdict:
-    if found in _HARD:
+    if found is not None and found in _HARD:
         return found
     if report is None:
         # The judge died of what it was told, or (before the first word) of itself.

@@ -26,6 +26,7 @@ class RunOutcome(Protocol):
     @property
     def stdout(self) -> bytes:
         """What the program printed."""
+        ...
 
     @property
     def signal(self) -> int | None:

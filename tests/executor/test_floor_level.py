@@ -18,10 +18,10 @@ from corecode_env.executor.isolation import (
 from corecode_env.executor.selftest import SELF_TEST, SelfTestReport, run_self_test
 
 ALL_HELD = SelfTestReport(held=tuple(case.name for case in SELF_TEST))
-FLOOR = dict.fromkeys(
+FLOOR: dict[str, str] = dict.fromkeys(
     ("rlimits", "no_new_privs", "seccomp", "not_root", "no_capabilities", "landlock"), "on"
 )
-EXTRA = dict.fromkeys(
+EXTRA: dict[str, str] = dict.fromkeys(
     ("private_root", "network_namespace", "ipc_namespace", "process_limit"), "on"
 )
 
