@@ -20,7 +20,8 @@ from corecode_env.executor.slot import TEMPLATE, Loop, Outcome, Run, Slot, SlotD
 
 FEWEST_TESTS: Final = 3
 """A template costs about as much as it saves on two tests."""
-_FORK_SECONDS: Final = 0.005
+_EXTRA_CPU_SECONDS: Final = 5.0
+_FORK_SECONDS: Final = 0.02
 _WALL_SECONDS: Final = 1e6
 
 
@@ -49,12 +50,11 @@ class Template:
         self.socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         run = Run(
             payload,
-            # Whoever made it ends it; the kernel's clock is for a source that does not
-            # compile in the time that it has when it is run alone.
+            # Whoever made it ends it; the kernel's clock is for a source that never compiles.
             limits=replace(limits, wall_seconds=_WALL_SECONDS),
             kind=TEMPLATE,
             extra=(theirs.fileno(),),
-            cpu_seconds=limits.cpu_seconds + tests * _FORK_SECONDS,
+            cpu_seconds=limits.cpu_seconds + _EXTRA_CPU_SECONDS + tests * _FORK_SECONDS,
         )
         try:
             self.process = slot.open(run, self._loop)
