@@ -31,13 +31,12 @@ from corecode_env.executor.compare import compare_output, validate_options, vali
 from corecode_env.executor.conversation import judge_assert
 from corecode_env.executor.language import Language
 from corecode_env.executor.reports import ask_judge
-from corecode_env.executor.slot import PROGRAM, Outcome, Run, SlotDied, sealed
+from corecode_env.executor.slot import PROGRAM, Outcome, Run, sealed
 from corecode_env.executor.submission import (
     SANDBOX_FAILED,
     Submission,
     judge_fairly,
 )
-from corecode_env.executor.template import FEWEST_TESTS, Template
 from corecode_env.executor.verdicts import fault, one_line
 
 _TOO_LONG: Final = "the program is too long to be compiled"
@@ -99,31 +98,8 @@ class _Judge:
     def __init__(self, submission: Submission) -> None:
         self.submission = submission
         self.task, self.bench = submission.task, submission.bench
-        self.template: Template | None = None
 
     def all(self) -> list[TestResult]:
-        """Return one result per test, in order."""
-        tests = self.task.tests
-        alike = all(isinstance(test, StdioTest | ScoreTest) for test in tests)
-        if alike and len(tests) >= FEWEST_TESTS and not self.task.limits.scratch_bytes:
-            submission = self.submission
-            try:
-                self.template = Template(
-                    submission.slot, submission.payload, self.task.limits, len(tests)
-                )
-            except SlotDied:
-                self.bench.check()  # without a template, each test starts from the zygote
-        try:
-            return self._all()
-        finally:
-            self._leave_template()
-
-    def _leave_template(self) -> None:
-        template, self.template = self.template, None
-        if template is not None:
-            template.close()
-
-    def _all(self) -> list[TestResult]:
         """Return one result per test, in order."""
         results: dict[int, TestResult] = {}
         tests = self.task.tests
@@ -204,27 +180,12 @@ class _Judge:
             kind=PROGRAM,
             cpu_seconds=cpu_seconds,
         )
-        outcome = self._run_in_template(run) or self.bench.run(submission.slot, run)
+        outcome = self.bench.run(submission.slot, run)
         if outcome is None:
             return None, SANDBOX_FAILED
         ignore_exit = bool(self.task.checker.options.get("ignore_exit", False))
         verdict = fault(outcome, limits, ignore_exit=ignore_exit)
         return outcome, submission.describe(outcome, verdict or Verdict.AC, public=public)
-
-    def _run_in_template(self, run: Run) -> Outcome | None:
-        """Run a test where its program is compiled already; None if it must start afresh."""
-        if self.template is None:
-            return None
-        try:
-            outcome = self.template.run(run)
-        except SlotDied:
-            outcome = None
-        if outcome is None or not outcome.ready or outcome.broken:
-            # A program that does not compile among others: starting afresh tells which.
-            self._leave_template()
-            outcome = None
-        self.bench.check()
-        return outcome
 
 
 def _literal(task: Task, test: Test, text: str, bench: Bench, *, public: bool) -> TestResult:

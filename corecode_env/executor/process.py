@@ -15,9 +15,9 @@ import os
 import select
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Final, Protocol
+from typing import Final
 
 from corecode_env.core.errors import ExecutorError
 from corecode_env.core.task import Limits
@@ -25,6 +25,7 @@ from corecode_env.executor.inside.child import JUDGE, PROGRAM
 from corecode_env.executor.inside.zygote import JOB, KILL, NOT_FORKED, RESULT
 from corecode_env.executor.loop import Loop
 from corecode_env.executor.scratch import WATCH_SECONDS, Scratch
+from corecode_env.executor.start import Zygote
 
 STDIN_PIPE_BYTES: Final = 4096
 """Input up to this size goes through a pipe: a write that can never block."""
@@ -40,9 +41,6 @@ LONGEST_WALL: Final = 20.0
 _READ: Final = 1 << 16
 _START_LOOK: Final = 0.001
 _MOMENT: Final = 0.1
-
-Record = tuple[bytes, int, int, int, int]
-"""Kind, job number, process number, CPU nanoseconds and peak bytes so far."""
 
 
 class SlotDied(ExecutorError):
@@ -125,33 +123,11 @@ _SEALS: Final = (
 
 
 # -------------------------------------------------------------------------- process
-class Host(Protocol):
-    """What forks processes on demand: a zygote, or a template within one."""
-
-    @property
-    def socket(self) -> socket.socket:
-        """Where jobs go and results come from."""
-        ...
-
-    @property
-    def closed(self) -> bool:
-        """Whether nothing can run there any more."""
-        ...
-
-    def send(self, message: bytes) -> None:
-        """Send a message; a dead host shows itself where its answer is awaited."""
-        ...
-
-    def records(self) -> Iterator[Record]:
-        """Return the start records that have come since the last look."""
-        ...
-
-
 class Process:
     """One running job: drains its outputs, keeps its limits, ends in an `Outcome`."""
 
     def __init__(
-        self, zygote: Host, job: int, run: Run, loop: Loop, died: Callable[[], SlotDied]
+        self, zygote: Zygote, job: int, run: Run, loop: Loop, died: Callable[[], SlotDied]
     ) -> None:
         """Hand the job over to the zygote and watch it from now on.
 
@@ -283,17 +259,12 @@ class Process:
             self.kill("scratch")
 
     def _read_records(self) -> None:
-        for record in self._zygote.records():
-            self.note(record)
-
-    def note(self, record: Record) -> None:
-        """Take notice of a start record; it may be another process's."""
-        kind, job, pid, nanoseconds, peak = record
-        if job == self._job:
-            self._kinds += kind
-            if kind == b"R":
-                self._pid = pid
-                self._start = (nanoseconds / 1e9, peak)
+        for kind, job, pid, nanoseconds, peak in self._zygote.records():
+            if job == self._job:
+                self._kinds += kind
+                if kind == b"R":
+                    self._pid = pid
+                    self._start = (nanoseconds / 1e9, peak)
 
     # ------------------------------------------------------------------- clocks
     def check(self, now: float) -> None:

@@ -3,20 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 
-from corecode_env.executor.inside.child import JUDGE, PROGRAM, SERVE, TEMPLATE
+from corecode_env.executor.inside.child import JUDGE, PROGRAM, SERVE
 from corecode_env.executor.inside.zygote import KILL
 from corecode_env.executor.loop import Loop
-from corecode_env.executor.process import (
-    LONGEST_WALL,
-    Host,
-    Outcome,
-    Process,
-    Run,
-    SlotDied,
-    sealed,
-)
+from corecode_env.executor.process import LONGEST_WALL, Outcome, Process, Run, SlotDied, sealed
 from corecode_env.executor.start import StartKilled, Zygote, ZygoteSettings
 
 __all__ = [
@@ -24,8 +15,6 @@ __all__ = [
     "LONGEST_WALL",
     "PROGRAM",
     "SERVE",
-    "TEMPLATE",
-    "Host",
     "Loop",
     "Outcome",
     "Process",
@@ -55,8 +44,6 @@ class Slot:
         self._interrupted = interrupted
         self.zygote: Zygote | None = None
         self._jobs = 0
-        self._job = 0
-        """Number of the last job of the zygote itself."""
         self.lost = False
         """A zygote was given up under a job, and what ran in it may end a moment later."""
 
@@ -80,30 +67,8 @@ class Slot:
             SlotDied: If the zygote is gone.
         """
         zygote = self.start()
-        self._job = self._next_job()
-        return self._begin(zygote, self._job, run, loop, self.died)
-
-    def open_in(
-        self, host: Host, run: Run, loop: Loop, died: Callable[[], SlotDied]
-    ) -> Process:
-        """Start a process of a host that is itself a process of this slot.
-
-        Args:
-            host: Forks it.
-            run: What to run.
-            loop: Watches it.
-            died: Gives the host up and returns the error to raise.
-        """
-        return self._begin(host, self._next_job(), run, loop, died)
-
-    def _next_job(self) -> int:
         self._jobs = (self._jobs + 1) & 0xFFFFFFFF
-        return self._jobs
-
-    def _begin(
-        self, host: Host, job: int, run: Run, loop: Loop, died: Callable[[], SlotDied]
-    ) -> Process:
-        process = Process(host, job, run, loop, died)
+        process = Process(zygote, self._jobs, run, loop, self.died)
         # After the job was sent: whoever interrupts sets the event first, then kills.
         if self._interrupted is not None and self._interrupted.is_set():
             process.kill("cancel")
@@ -137,7 +102,7 @@ class Slot:
         """Kill the process that runs here, if one does; the one call for any thread."""
         zygote = self.zygote
         if zygote is not None:
-            zygote.send(KILL.pack(b"kill", self._job))
+            zygote.send(KILL.pack(b"kill", self._jobs))
 
     def abandon(self) -> None:
         """Forget the zygote without touching it: it belongs to another process."""

@@ -17,12 +17,10 @@ import json
 import os
 import random
 import resource
-import socket
 import struct
 import sys
 import threading
 import types
-from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from corecode_env.core.values import from_jsonable
@@ -40,9 +38,9 @@ _threads: dict[int, threading.Thread] = threading._active  # type: ignore[attr-d
 
 RECORD = struct.Struct("=cIIQQ")
 """Kind, job number, pid, CPU nanoseconds so far, peak resident bytes so far."""
-PROGRAM, SERVE, JUDGE, TEMPLATE = 0, 1, 2, 3
+PROGRAM, SERVE, JUDGE = 0, 1, 2
 """Kinds of job: a program as `python main.py`; a program whose functions are called;
-test code, a checker or a scorer; a program that is compiled, and run in a fork per test."""
+test code, a checker or a scorer."""
 
 BROKEN = 111
 """Exit status of a child that could not be set up; read together with its record."""
@@ -64,24 +62,19 @@ def main(fields: tuple[Any, ...], descriptors: list[int], warm: Warm) -> NoRetur
                 memory_bytes=memory_bytes,
                 file_bytes=file_bytes,
                 stack_bytes=stack_bytes,
-            ),
-            forks=kind == TEMPLATE,
+            )
         )
         extra = descriptors[4:]
         _close_all_but([*extra, warm.records])
-        _say_ready(job, warm)
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        cpu, peak = int((used.ru_utime + used.ru_stime) * 1e9), used.ru_maxrss * 1024
+        os.write(warm.records, RECORD.pack(b"R", job, os.getpid(), cpu, peak))
         _become_a_process_of_its_own(payload)
         run = _KINDS[kind]
         run(job, payload, extra, warm)
     except BaseException as error:
         _fail(job, error, warm)
     _exit(BROKEN)
-
-
-def _say_ready(job: int, warm: Warm) -> None:
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    cpu, peak = int((used.ru_utime + used.ru_stime) * 1e9), used.ru_maxrss * 1024
-    os.write(warm.records, RECORD.pack(b"R", job, os.getpid(), cpu, peak))
 
 
 def _become_a_process_of_its_own(payload: bytes) -> None:
@@ -140,45 +133,6 @@ def _run_program(job: int, payload: bytes, extra: list[int], warm: Warm) -> NoRe
     _end(_execute(code, namespace), namespace)
 
 
-def _fork_per_test(job: int, payload: bytes, extra: list[int], warm: Warm) -> NoReturn:
-    """Compile a program and fork a process for each test; runs no byte of it here."""
-    given, source = _split(payload)
-    code = _compile(job, source, warm)
-    preamble = compile(given, "given.py", "exec", dont_inherit=True) if given else None
-    gc.freeze()
-    control = socket.socket(fileno=extra[0])
-    warm.serve_jobs(control, warm, partial(_run_test, payload, code, preamble))
-
-
-def _run_test(
-    payload: bytes,
-    code: types.CodeType,
-    preamble: types.CodeType | None,
-    fields: tuple[Any, ...],
-    descriptors: list[int],
-    warm: Warm,
-) -> NoReturn:
-    """Run a program that a template has compiled, in this fork of it; never returns."""
-    job, cpu_seconds = fields[0], fields[2]
-    try:
-        os.setsid()
-        for target in (0, 1, 2):
-            os.dup2(descriptors[target + 1], target)
-        warm.floor.enter_again(cpu_seconds)
-        _close_all_but([warm.records])
-        _say_ready(job, warm)
-        _become_a_process_of_its_own(payload)
-        namespace = warm.main.__dict__
-        warm.floor.seal()
-        if preamble is not None:
-            exec(preamble, namespace)
-        sys.setrecursionlimit(1000 + _DEPTH + _DEPTH_IN_TEMPLATE)
-        _start(job, warm)
-        _end(_execute(code, namespace), namespace)
-    except BaseException as error:
-        _fail(job, error, warm)
-
-
 def _serve_program(job: int, payload: bytes, extra: list[int], warm: Warm) -> NoReturn:
     given, source = _split(payload)
     # Imported rather than run: a program's `if __name__ == "__main__"` part, which often
@@ -210,8 +164,6 @@ def _split(payload: bytes) -> tuple[bytes, bytes]:
 
 _DEPTH = 8
 """Frames of ours below a program's first: it may recurse as deep as it could alone."""
-_DEPTH_IN_TEMPLATE = 2
-"""Frames that a template adds."""
 
 
 def _execute(code: types.CodeType, namespace: dict[str, Any]) -> int | None:
@@ -332,4 +284,4 @@ def _run_judge(job: int, payload: bytes, extra: list[int], warm: Warm) -> NoRetu
     _exit(0)
 
 
-_KINDS = (_run_program, _serve_program, _run_judge, _fork_per_test)
+_KINDS = (_run_program, _serve_program, _run_judge)

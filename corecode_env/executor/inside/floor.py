@@ -2,7 +2,6 @@
 
     zygote:  Floor.prepare(settings)       once: what every program shares
     child:   floor.enter(limits)           after the fork, before the source is compiled
-             floor.enter_again(cpu)        the same for the child of a child that entered
              floor.seal()                  last, before the program's first instruction
 
 What can be installed in the zygote is installed there, since each new page that a child
@@ -140,48 +139,27 @@ class Floor:
         floor._check_scratch()
         return floor
 
-    def enter(self, limits: ChildLimits, *, forks: bool = False) -> None:
+    def enter(self, limits: ChildLimits) -> None:
         """Bind the child, whose descriptors are in order, to its limits.
 
         Args:
             limits: What the program may use, counted from here on.
-            forks: The child is a template: it runs no program, but forks processes that do
-                and that call `enter_again`.
 
         Raises:
             OSError: If a layer that the zygote found working fails now.
         """
         if self._uid is not None:
             self._become(self._uid)
-        self._die_with_parent()
-        if self.layers["rlimits"] == ON:
-            self._limit(limits)
-            self._limit_time(limits.cpu_seconds, last=not forks)
-        if forks:
-            self._zygote = os.getpid()
-        if self._scratch is not None:
-            os.chdir(self._scratch)
-
-    def enter_again(self, cpu_seconds: float) -> None:
-        """Bind a child of a template, which has entered, to what a fork does not inherit.
-
-        Args:
-            cpu_seconds: CPU time that the program may use, counted from here on.
-
-        Raises:
-            OSError: If a layer that the zygote found working fails now.
-        """
-        self._die_with_parent()
-        if self.layers["rlimits"] == ON:
-            self._limit_time(cpu_seconds, last=True)
-
-    def _die_with_parent(self) -> None:
         if linux.SUPPORTED:
             # A change of user clears it, so it comes after.
             if linux.syscall(*self._die_with_zygote) < 0:
                 raise linux.failure("prctl(PR_SET_PDEATHSIG)")
         if os.getppid() != self._zygote:
             raise OSError("the zygote ended while its child was being set up")
+        if self.layers["rlimits"] == ON:
+            self._limit(limits)
+        if self._scratch is not None:
+            os.chdir(self._scratch)
 
     def seal(self) -> None:
         """Take away every system call that programs have no need of.
@@ -361,16 +339,11 @@ class Floor:
             if linux.syscall(*self._drop_all) < 0:
                 raise linux.failure("capset")
 
-    def _limit_time(self, cpu_seconds: float, *, last: bool) -> None:
-        cpu = math.ceil(cpu_seconds) + 1
-        if self.layers["cpu_timer"] == ON:
-            self._timer.arm(cpu_seconds)
-        self._clamp(resource.RLIMIT_CPU, cpu, cpu + 1)
-        if linux.SUPPORTED and last:
-            # After the timer, which needs a place in the same queue.
-            self._clamp(resource.RLIMIT_SIGPENDING, _MAX_PENDING_SIGNALS)
-
     def _limit(self, limits: ChildLimits) -> None:
+        cpu = math.ceil(limits.cpu_seconds) + 1
+        if self.layers["cpu_timer"] == ON:
+            self._timer.arm(limits.cpu_seconds)
+        self._clamp(resource.RLIMIT_CPU, cpu, cpu + 1)
         self._clamp(resource.RLIMIT_NOFILE, _MAX_OPEN_FILES)
         self._clamp(resource.RLIMIT_FSIZE, limits.file_bytes)
         self._clamp(resource.RLIMIT_STACK, limits.stack_bytes)
@@ -379,6 +352,8 @@ class Floor:
         if linux.SUPPORTED:
             room = self._virtual_bytes + limits.memory_bytes + _VIRTUAL_SLACK
             self._clamp(resource.RLIMIT_AS, room)
+            # After the timer, which needs a place in the same queue.
+            self._clamp(resource.RLIMIT_SIGPENDING, _MAX_PENDING_SIGNALS)
         if self.layers.get("process_limit") == ON:
             self._clamp(resource.RLIMIT_NPROC, _MAX_THREADS)
 

@@ -26,7 +26,7 @@ import sys
 import threading
 import types
 from collections.abc import Callable
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 from corecode_env.executor.inside import child as child_room
 from corecode_env.executor.inside.floor import Floor, FloorSettings
@@ -47,8 +47,6 @@ MOST_DESCRIPTORS = 8
 THREAD_STACK = 8 * 2**20
 
 Serve = Callable[[int, int, dict[str, Any]], None]
-ChildMain = Callable[[tuple[Any, ...], list[int], "Warm"], NoReturn]
-"""What a child does: fields of its job, descriptors, what it takes over."""
 
 
 class Warm(NamedTuple):
@@ -63,8 +61,6 @@ class Warm(NamedTuple):
     """Runs test code; only in the zygote of judges."""
     records: int
     """Write end of the pipe for start records."""
-    serve_jobs: Callable[[socket.socket, Warm, ChildMain], NoReturn]
-    """Serves jobs for ever: what a template does too."""
 
 
 def main(control: int, records: int, register_at_fork: Callable[..., None]) -> None:
@@ -88,14 +84,14 @@ def main(control: int, records: int, register_at_fork: Callable[..., None]) -> N
     floor = Floor.prepare(FloorSettings(**_floor_fields(settings["floor"])))
     streams = _standard_streams()
     module = _fresh_main()
-    warm = Warm(floor, module, streams, serve, tester, records, _serve_jobs)
+    warm = Warm(floor, module, streams, serve, tester, records)
     warm_up(tester)
     _forget_ourselves()
     ready = {"pid": os.getpid(), "python": sys.version, "layers": dict(floor.layers)}
     gc.collect()
     gc.freeze()
     sock.send(json.dumps(ready).encode())
-    _serve_jobs(sock, warm, child_room.main)
+    _serve_jobs(sock, warm)
 
 
 def _move(descriptor: int, target: int) -> int:
@@ -183,7 +179,7 @@ def _forget_ourselves() -> None:
         del sys.modules[name]
 
 
-def _serve_jobs(sock: socket.socket, warm: Warm, child_main: ChildMain) -> NoReturn:
+def _serve_jobs(sock: socket.socket, warm: Warm) -> None:
     poller = select.poll()
     poller.register(sock.fileno(), select.POLLIN)
     while True:
@@ -201,7 +197,7 @@ def _serve_jobs(sock: socket.socket, warm: Warm, child_main: ChildMain) -> NoRet
             _reply(sock, RESULT.pack(fields[0], NOT_FORKED, 0.0, 0.0, 0))
             continue
         if pid == 0:
-            child_main(fields, descriptors, warm)
+            child_room.main(fields, descriptors, warm)
         _close(descriptors)
         _reply(sock, RESULT.pack(fields[0], *_wait(pid, fields[0], sock, poller)))
 
