@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from typing import Final
 
 from corecode_env.executor.inside.child import JUDGE, PROGRAM, SERVE
 from corecode_env.executor.inside.zygote import KILL
@@ -23,6 +24,11 @@ __all__ = [
     "SlotDied",
     "sealed",
 ]
+
+
+MOST_STARTS: Final = 5
+"""Starts of a zygote that is killed, each time, before it is ready; then the machine is at
+fault and says so."""
 
 
 class Slot:
@@ -53,11 +59,14 @@ class Slot:
         Raises:
             ExecutorError: If it cannot be started.
         """
-        if self.zygote is None:
+        starts = 0
+        while self.zygote is None:
+            starts += 1
             try:
                 self.zygote = Zygote(self.settings)
             except StartKilled:  # from outside: another may well come up
-                self.zygote = Zygote(self.settings)
+                if starts == MOST_STARTS:
+                    raise
         return self.zygote
 
     def open(self, run: Run, loop: Loop) -> Process:

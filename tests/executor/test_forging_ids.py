@@ -98,8 +98,9 @@ def f(n):
         except OSError: pass
     return 4
 """
-    # Even one that guessed the value is refused: it has answered twice.
-    assert outcome(program) == "candidate_garbled"
+    # Even one that guessed the value is refused: it has answered twice. If the judge asks
+    # again before the second answer is there, it stands for the next call's, and is wrong.
+    assert outcome(program) in ("candidate_garbled", "failed")
     assert call(program, 3).kind in ("garbled", "value")
 
 
