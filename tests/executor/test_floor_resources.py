@@ -154,7 +154,7 @@ def test_R23_the_filter_and_not_a_process_count_forbids_forks() -> None:
 
 
 # ---------------------------------------------------------------------- memory
-@pytest.mark.parametrize("step", [1 << 24, 1 << 16, 1000, 10])
+@pytest.mark.parametrize("step", [1 << 24, 1 << 16, 1000, 64, 33, 10, 1])
 def test_R04_a_memory_bomb_ends_in_MLE(slot: Slot, step: int) -> None:
     program = f"kept = []\nwhile True: kept.append(bytearray({step}))"
     outcome = run(slot, program, SMALL)

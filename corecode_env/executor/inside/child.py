@@ -185,8 +185,14 @@ def _execute_call(serve: Any, *arguments: Any) -> int | None:
     return None
 
 
+_RESERVE = bytearray(4 * 2**20)
+"""Given back when memory has run out, so that there is room to say so."""
+
+
 def _status_of(error: BaseException) -> int:
     """Report an exception as the interpreter does; return the exit status it stands for."""
+    if isinstance(error, MemoryError):
+        _RESERVE.clear()
     if isinstance(error, SystemExit):
         if error.code is None:
             return 0
