@@ -10,7 +10,7 @@ from corecode_env.core.seams import Request
 from corecode_env.core.task import Task
 
 PLANNER: Final = "planner"
-"""The one role that answers with a plan; all others hand in a submission."""
+"""The role that is taken to answer with a plan where a request does not say."""
 
 _TICKS = re.compile(r"^[ ]{0,3}(`{3,})", re.MULTILINE)
 
@@ -30,6 +30,11 @@ def fenced(program: str) -> str:
 def submission_text(task: Task, submission: str) -> str:
     """Return a submission as an agent writes it: programs fenced, literals bare."""
     return submission if task.kind == "io_prediction" else fenced(submission)
+
+
+def meaning_of(request: Request) -> str:
+    """Return what an answer will be taken for: `plan`, `program` or `text`."""
+    return request.acts or ("plan" if request.role == PLANNER else "program")
 
 
 def task_of(request: Request, agent: str) -> Task:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from corecode_env.agents.answers import (
-    PLANNER,
+    meaning_of,
     reference_of,
-    submission_text,
     task_of,
 )
 from corecode_env.agents.faults import FAULTS
@@ -41,14 +41,15 @@ class FaultyAgent:
         return [self._answer(request) for request in requests]
 
     def _answer(self, request: Request) -> str:
-        task = task_of(request, "the faulty agent")
-        if request.role == PLANNER:
-            plan = reference_answer(task, PLANNER)
-            return self.fault.spoil_plan(plan) if self.fault.spoil_plan else plan
-        if self.fault.spoil is None:
-            return reference_answer(task, request.role)
+        task, meaning = task_of(request, "the faulty agent"), meaning_of(request)
+        if meaning == "plan" and self.fault.spoil_plan is not None:
+            return self.fault.spoil_plan(reference_answer(request, task))
+        if meaning != "program" or self.fault.spoil is None:
+            return reference_answer(request, task)
         wrong = spoilt_submission(task, self.fault.name)
-        return wrong if self.fault.prose else submission_text(task, wrong)
+        if self.fault.prose:
+            return wrong
+        return reference_answer(request, replace(task, reference_program=wrong))
 
     def __repr__(self) -> str:
         """Show the constructor call."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from corecode_env.agents.answers import (
-    PLANNER,
+    meaning_of,
     reference_of,
     submission_text,
     task_of,
 )
 from corecode_env.agents.outline import outline
+from corecode_env.core.errors import BadConfig
 from corecode_env.core.seams import Request
 from corecode_env.core.task import Task
 
@@ -18,8 +19,9 @@ from corecode_env.core.task import Task
 class ReferenceAgent:
     """Answers with the task's own plan or program.
 
-    The Planner gives the reference plan; where the source brings none, a plan read off the
-    reference program. Every other role hands in the reference submission.
+    A role that plans gives the reference plan; where the source brings none, a plan read off
+    the reference program. A role that programs hands in the reference submission. A role
+    that says something else says what its environment holds for right, or the plan.
     """
 
     def act(self, requests: Sequence[Request]) -> list[str]:
@@ -29,7 +31,7 @@ class ReferenceAgent:
             BadConfig: If a task has no reference.
         """
         return [
-            reference_answer(task_of(request, "the reference agent"), request.role)
+            reference_answer(request, task_of(request, "the reference agent"))
             for request in requests
         ]
 
@@ -38,13 +40,21 @@ class ReferenceAgent:
         return "ReferenceAgent()"
 
 
-def reference_answer(task: Task, role: str) -> str:
-    """Return what the reference agent says in a role.
+def reference_answer(request: Request, task: Task) -> str:
+    """Return what the reference agent says when it is asked about a task.
 
     Raises:
         BadConfig: If the task has no reference.
     """
-    if role == PLANNER and task.reference_plan is not None:
-        return task.reference_plan
-    program = reference_of(task, f"the reference agent as {role}")
-    return outline(task, program) if role == PLANNER else submission_text(task, program)
+    speaker = f"the reference agent as {request.role}"
+    if request.reference is not None:
+        answer = request.reference(task)
+        if answer is None:
+            raise BadConfig(
+                f"{speaker} must know what to say on task {task.id!r}, got nothing from the "
+                "role's reference; choose other tasks, or another agent"
+            )
+        return answer
+    if meaning_of(request) == "program":
+        return submission_text(task, reference_of(task, speaker))
+    return task.reference_plan or outline(task, reference_of(task, speaker))

@@ -51,6 +51,11 @@ class Turn:
     """Log-probability of each token as it was sampled, in nats."""
     prompt_ids: tuple[int, ...] | None = None
     """Tokens of the prompt, as the policy saw them."""
+    written: Mapping[str, str] = field(default_factory=dict)
+    """What the turn wrote for the team to read, by field, where that is not the action
+    itself: what a query found, for example."""
+    facts: Mapping[str, float] = field(default_factory=dict)
+    """Numbers that the environment found out for reward terms; no agent sees them."""
 
     def reward(self, agent: str) -> float:
         """Return what this turn paid to an agent; terms that do not apply pay 0."""
@@ -59,6 +64,7 @@ class Turn:
     def to_json(self) -> dict[str, Any]:
         """Return the turn as a JSON object."""
         submission = self.submission
+        own = {"written": dict(self.written), "facts": dict(self.facts)}
         return {
             "agent": self.agent,
             "round": self.round,
@@ -76,6 +82,8 @@ class Turn:
             "token_ids": None if self.token_ids is None else list(self.token_ids),
             "logprobs": None if self.logprobs is None else list(self.logprobs),
             "prompt_ids": None if self.prompt_ids is None else list(self.prompt_ids),
+            # Most teams have neither, and most files are long.
+            **{name: value for name, value in own.items() if value},
         }
 
     @classmethod
@@ -96,6 +104,8 @@ class Turn:
             token_ids=None if ids is None else tuple(ids),
             logprobs=None if logprobs is None else tuple(logprobs),
             prompt_ids=None if prompt_ids is None else tuple(prompt_ids),
+            written=record.get("written", {}),
+            facts=record.get("facts", {}),
         )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
@@ -27,6 +27,13 @@ class Request:
     """Seed of this answer alone, so that sampling does not depend on the batch."""
     task: Task | None = field(default=None, compare=False, repr=False)
     """The live task, for agents that may know the answer (reference, faulty)."""
+    acts: str = ""
+    """What the answer will be taken for: `plan`, `program` or `text`; empty: by the role."""
+    reference: Callable[[Task], str | None] | None = field(
+        default=None, compare=False, repr=False
+    )
+    """What a perfect player of this role would say on a task, None from it if nobody
+    knows; None: the task's own plan or program."""
 
 
 @dataclass(frozen=True, slots=True)

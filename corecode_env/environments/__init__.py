@@ -15,6 +15,7 @@ from corecode_env.environments.registration import ENVIRONMENTS, make, normal_id
 
 if TYPE_CHECKING:
     from corecode_env.environments import planner_coder_v0, solo_coder_v0
+    from corecode_env.environments.acts import Act, Outcome, Scene
     from corecode_env.environments.engine import TeamEnv
     from corecode_env.environments.forking import fork
     from corecode_env.environments.options import TeamOptions
@@ -29,9 +30,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ENVIRONMENTS",
+    "Act",
+    "Outcome",
     "ParallelRewardWrapper",
     "RewardWrapper",
     "Role",
+    "Scene",
     "SeatEnv",
     "SeatRewardWrapper",
     "Team",
@@ -45,9 +49,12 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Act": "acts",
+    "Outcome": "acts",
     "ParallelRewardWrapper": "reward_wrapper",
     "RewardWrapper": "reward_wrapper",
     "Role": "team",
+    "Scene": "acts",
     "SeatEnv": "seat_env",
     "SeatRewardWrapper": "reward_wrapper",
     "Team": "team",

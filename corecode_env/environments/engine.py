@@ -23,14 +23,14 @@ from gymnasium import logger, spaces
 from pettingzoo.utils.env import AECEnv
 
 from corecode_env import __version__
-from corecode_env.core.episode import Episode, RewardTerms, Submission, Turn
+from corecode_env.core.episode import Episode, RewardTerms, Turn
 from corecode_env.core.errors import BadConfig, EpisodeError, ExecutorError
-from corecode_env.core.messages import extract_program
 from corecode_env.core.seams import Executor, Request
 from corecode_env.core.seeding import derive_seed, generator
 from corecode_env.core.spaces import UnicodeText, clean_text
 from corecode_env.core.task import Task
 from corecode_env.core.verdict import Judgement
+from corecode_env.environments.acts import Outcome, Scene, WatchedJudge
 from corecode_env.environments.brief import Brief, brief_of
 from corecode_env.environments.feedback import FEEDBACK, Feedback, feedback_text
 from corecode_env.environments.judge_service import JudgeService
@@ -52,7 +52,7 @@ from corecode_env.environments.templates import Prompts
 from corecode_env.environments.views import (
     KNOWN_TO_TEAM,
     OBSERVED,
-    Board,
+    empty_board,
     space_of,
     state_of,
     view_of,
@@ -124,9 +124,10 @@ class TeamEnv(AECEnv[str, dict[str, Any], str | None]):
         self._roles = {role.agent: role for role in team.roles}
         self._agent_tuple = team.agents
         size = self.max_chars, self.max_cycles
-        self._observation_spaces = {a: space_of(OBSERVED, *size) for a in team.agents}
+        seen, known = (*OBSERVED, *team.fields), (*KNOWN_TO_TEAM, *team.fields)
+        self._observation_spaces = {a: space_of(seen, *size) for a in team.agents}
         self._action_spaces = {a: UnicodeText(self.max_chars) for a in team.agents}
-        self.state_space = space_of(KNOWN_TO_TEAM, *size)
+        self.state_space = space_of(known, *size)
 
         self.agents: list[str] = []
         self._seed: int | None = None
@@ -201,7 +202,7 @@ class TeamEnv(AECEnv[str, dict[str, Any], str | None]):
         self.task = task
         self._brief = self._brief_of(task)
         self._turns: list[Turn] = []
-        self._board = Board(self.max_cycles)
+        self._board = empty_board(self.max_cycles, self.team.fields)
         self._round_start = 0
         self._valid = True
         self._views: dict[str, dict[str, Any]] = {}
@@ -319,35 +320,87 @@ class TeamEnv(AECEnv[str, dict[str, Any], str | None]):
         """Play one turn of a live agent."""
         agent, role = self.agent_selection, self._role
         text = clean_text(str(action), self.max_chars)
-        submission: Submission | None = None
-        judgement: Judgement | None = None
-        if role.acts == "program":
-            submission = extract_program(text)
-            judgement = self.judges.judge(self.task, submission.program)
+        judge = WatchedJudge(self.judges.judge)
+        outcome = role.meaning.apply(text, self._scene(agent, judge))
+        judgement = judge.failed or outcome.judgement
         valid = judgement is None or judgement.valid
         # What befell the sandbox is no news about the program.
-        feedback = self._feedback_on(judgement) if judgement is not None and valid else ""
+        fields = self._checked_fields(role, outcome) if valid else {}
+        feedback = self._feedback_after(outcome) if valid else ""
         terms: dict[str, Mapping[str, float | None]] = {}
         turn = Turn(
-            agent, self._board.round, self._view(agent), text, submission, judgement, terms
+            agent=agent,
+            round=self._board.round,
+            observation=self._view(agent),
+            action=text,
+            submission=outcome.submission,
+            judgement=judgement,
+            reward_terms=terms,
+            written={name: new for name, new in fields.items() if new != text},
+            facts=dict(outcome.facts),
         )
         if valid:
             # What the turn pays is written into it: a reward looks at the turn itself.
             terms.update(self.rewards_rule(turn, self._episode((*self._turns, turn))))
-        following, round_ = self._next(turn) if valid else (None, turn.round)
+        following, round_ = self._next(turn, outcome.ends) if valid else (None, turn.round)
         # From here on nothing raises: a step happens as a whole or not at all.
         self._turns.append(turn)
         self._cut[agent] = len(action) > self.max_chars
-        if submission is None:
-            self._board.plan = text
-        else:
-            self._board.program, self._board.feedback = submission.program, feedback
+        self._board.texts.update(fields)
+        if outcome.submission is not None:
+            program = clean_text(outcome.submission.program, self.max_chars)
+            self._board.texts["program"] = program
+        self._board.texts["feedback"] = feedback
         self._views = {}
         if valid:
             self._collect(agent, terms)
             self._advance(following, round_)
         else:
             self._truncate()
+
+    def _scene(self, agent: str, judge: WatchedJudge) -> Scene:
+        place = ("act", self._episode_number, len(self._turns), agent)
+        return Scene(
+            task=self.task,
+            agent=agent,
+            round=self._board.round,
+            rounds_left=self._board.rounds_left,
+            fields=dict(self._board.texts),
+            turns=tuple(self._turns),
+            judge=judge,
+            report=self._feedback_on,
+            # Not by the path of forks: stored turns of a fork must play again as they did.
+            seed=derive_seed(self._require_episode(), *place),
+            max_chars=self.max_chars,
+        )
+
+    def _checked_fields(self, role: Role, outcome: Outcome) -> dict[str, str]:
+        """Return what an outcome writes, as long as texts may be.
+
+        Raises:
+            BadConfig: If it writes what its role does not, or judges another task.
+        """
+        if stray := set(outcome.fields) - set(role.fields):
+            raise BadConfig(
+                f"the act of {role.agent} must write only {list(role.fields)}, got "
+                f"{sorted(stray)}; name them in the role's writes"
+            )
+        judged = outcome.judgement
+        if role.act is not None and judged is not None and judged.task_id != self.task.id:
+            raise BadConfig(
+                f"the act of {role.agent} must give a judgement of {self.task.id!r}, got "
+                f"one of {judged.task_id!r}; keep those of derived tasks as facts"
+            )
+        return {
+            name: clean_text(text, self.max_chars) for name, text in outcome.fields.items()
+        }
+
+    def _feedback_after(self, outcome: Outcome) -> str:
+        if outcome.feedback is not None:
+            return clean_text(outcome.feedback, self.max_chars)
+        if outcome.judgement is not None:
+            return self._feedback_on(outcome.judgement)
+        return self._board.texts["feedback"]
 
     def _feedback_on(self, judgement: Judgement) -> str:
         text = feedback_text(self.feedback, self.task, self._brief.public_tests, judgement)
@@ -369,10 +422,12 @@ class TeamEnv(AECEnv[str, dict[str, Any], str | None]):
             self.rewards[agent] = reward
             self._cumulative_rewards[agent] += reward
 
-    def _next(self, turn: Turn) -> tuple[Role | None, int]:
+    def _next(self, turn: Turn, ends: bool | None) -> tuple[Role | None, int]:
         """Return whose turn follows a turn, and in which round; None: the episode is over."""
         round_ = self._board.round
-        if turn.judgement is not None and self._solved(turn.judgement):
+        if ends is None:
+            ends = turn.judgement is not None and self._solved(turn.judgement)
+        if ends:
             return None, round_
         role = self._pick([*self._turns[self._round_start :], turn])
         if role is not None or round_ + 1 == self.max_cycles:
@@ -448,15 +503,17 @@ class TeamEnv(AECEnv[str, dict[str, Any], str | None]):
 
     def request(self, agent: str) -> Request:
         """Return an agent's turn as agents are asked for it."""
-        seed = self._require_episode()
+        seed, role = self._require_episode(), self._roles[agent]
         return Request(
             agent=agent,
-            role=self._roles[agent].name,
+            role=role.name,
             observation=self.observe(agent),
             messages=self.messages(agent),
             task_id=self.task.id,
             seed=derive_seed(seed, "turn", *self._path, len(self._turns), agent),
             task=self.task,
+            acts=role.acts,
+            reference=role.reference,
         )
 
     def state(self) -> dict[str, Any]:  # type: ignore[override]
@@ -511,6 +568,7 @@ class TeamEnv(AECEnv[str, dict[str, Any], str | None]):
         """Return what forks share instead of copying: nothing here changes while playing."""
         return (
             self.team,
+            *self.team.roles,
             self.source,
             self.prompts,
             self.rewards_rule,

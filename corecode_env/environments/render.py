@@ -80,6 +80,8 @@ def _turn(turn: Turn, episode: Episode) -> RenderableType:
         parts.append(Text(_shown(turn.action)))
     else:
         parts.append(_program(turn.submission.program))
+    for name, written in turn.written.items():
+        parts += [Text(f"{name}:", _QUIET), Text(_shown(written))]
     if turn.judgement is not None:
         parts += [Text(), _verdict(turn.judgement), *_notes(turn.judgement)]
     if rewards := _rewards(turn):

@@ -19,6 +19,7 @@ from corecode_env.core.seams import Agent
 from corecode_env.core.task import Task
 from corecode_env.environments.engine import TeamEnv
 from corecode_env.environments.registration import load
+from corecode_env.environments.team import Role
 
 Partner = Agent | ObservationFunction
 """An agent, or a function from an observation to a text."""
@@ -160,7 +161,7 @@ class SeatEnv(gymnasium.Env[dict[str, Any], str]):
     def _answer(self, agent: str) -> str:
         partner = self.partners.get(agent)
         if partner is None:
-            return reference_answer(self.engine.task, self.engine.role_of(agent).acts)
+            return reference_answer(self.engine.task, self.engine.role_of(agent))
         # From the top of the stack: wrappers may have changed what agents see.
         observation = self.team_env.observe(agent) or {}
         request = replace(self.engine.request(agent), observation=observation)
@@ -176,26 +177,35 @@ class SeatEnv(gymnasium.Env[dict[str, Any], str]):
         self.team_env.close()
 
 
-def reference_answer(task: Task, acts: str) -> str:
+def reference_answer(task: Task, role: Role) -> str:
     """Return what the task's own author would say in a seat.
 
     Args:
         task: The task.
-        acts: `plan` or `program`. Without a reference plan the answer says that there is
-            none, which leaves the task itself to whoever reads it.
+        role: The seat. If it plans or writes a note and nobody wrote down what it should
+            say, the answer says so, which leaves the task itself to whoever reads it.
 
     Raises:
-        EpisodeError: If the task has no reference program.
+        EpisodeError: If the task has no reference for a seat that needs one.
     """
-    if acts == "plan":
-        return task.reference_plan or "No plan was written down; follow the problem's text."
-    if task.reference_program is None:
+    if role.reference is not None:
+        answer = role.reference(task)
+    elif role.acts == "program":
+        answer = None if task.reference_program is None else _fenced(task.reference_program)
+    else:
+        plan = task.reference_plan if role.acts == "plan" else None
+        name = (*role.fields, role.acts)[0]
+        answer = plan or f"No {name} was written down; follow the problem's text."
+    if answer is None:
         raise EpisodeError(
             f"the default partner must know a reference program, got none in {task.id!r}; "
             "pass partners={...}, or choose tasks that have one"
         )
-    program = task.reference_program.rstrip()
-    fence = "```"
+    return answer
+
+
+def _fenced(text: str) -> str:
+    program, fence = text.rstrip(), "```"
     while fence in program:
         fence += "`"
     return f"{fence}python\n{program}\n{fence}\n"

@@ -13,10 +13,13 @@ from typing import Final, Literal
 
 from corecode_env.core.episode import Turn
 from corecode_env.core.errors import BadConfig
+from corecode_env.core.task import Task
+from corecode_env.environments.acts import Act, HandIn, Note
 
-Meaning = Literal["plan", "program"]
-"""What an action is: a plan that others read, or a program that is judged."""
-MEANINGS: Final = ("plan", "program")
+Meaning = Literal["plan", "program", "text"]
+"""What an action is: a plan that others read, a program that is judged, or any text that
+the team gives a name."""
+MEANINGS: Final = ("plan", "program", "text")
 
 Shown = Literal["statement", "interface"]
 """How much of the task a role sees: its statement, or only how a program is called, with
@@ -24,9 +27,17 @@ the public tests as examples."""
 SHOWN: Final = ("statement", "interface")
 
 SHARED_FIELDS: Final = frozenset({"plan", "program", "feedback"})
-"""What the team has said and learnt so far."""
+"""What every team has said and learnt so far."""
 
-_ROLE_NAME: Final = re.compile(r"[a-z]+(_[a-z]+)*")
+TAKEN_FIELDS: Final = frozenset(
+    {
+        *("prompt", "statement", "problem", "interface", "examples", "role", "round"),
+        *("rounds_left", "active_agent", "observation", "action_mask"),
+    }
+)
+"""Names in observations and templates that no field of a team's own may have."""
+
+_NAME: Final = re.compile(r"[a-z]+(_[a-z]+)*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +46,17 @@ class Role:
 
     Attributes:
         name: Lower-case name, such as `coder`.
-        acts: What its text means.
-        sees: Which of `plan`, `program` and `feedback` it is shown.
+        acts: What its text is.
+        sees: Which of `plan`, `program`, `feedback` and the team's own fields it is shown.
         task_view: How much of the task it is shown.
         template: Name of its prompt template; its own name if empty.
         number: Number of the seat among those of one name.
+        writes: Field of the team's own that a text goes to, such as `critique`; or the
+            fields that `act` may write, which may be shared ones.
+        act: What the text does, in place of what `acts` alone would mean.
+        prompt: Text of its prompt template, in place of a file.
+        reference: What a perfect player would say on a task, for the reference agent; None
+            from it: nobody knows. Left out: the task's own plan or program.
 
     Raises:
         BadConfig: If a field has another value.
@@ -51,10 +68,14 @@ class Role:
     task_view: Shown = "statement"
     template: str = ""
     number: int = 0
+    writes: str | tuple[str, ...] = ""
+    act: Act | None = None
+    prompt: str = ""
+    reference: Callable[[Task], str | None] | None = None
 
     def __post_init__(self) -> None:
         """Refuse a role that no prompt or adapter could address."""
-        if not _ROLE_NAME.fullmatch(self.name):
+        if not _NAME.fullmatch(self.name):
             raise BadConfig(
                 f"a role's name must be lower-case letters, got {self.name!r}: agents are "
                 "named after it (coder_0); write for example 'reviewer'"
@@ -63,10 +84,45 @@ class Role:
             raise BadConfig(f"acts must be one of {MEANINGS}, got {self.acts!r}")
         if self.task_view not in SHOWN:
             raise BadConfig(f"task_view must be one of {SHOWN}, got {self.task_view!r}")
-        if unknown := set(self.sees) - SHARED_FIELDS:
+        for name in self.fields:
+            if not _NAME.fullmatch(name) or name in TAKEN_FIELDS:
+                raise BadConfig(
+                    f"writes must name fields in lower-case letters, got {name!r}; any name "
+                    f"will do but {', '.join(sorted(TAKEN_FIELDS))}"
+                )
+        if self.act is None:
+            self._check_plain()
+        elif not isinstance(self.act, Act):
+            raise BadConfig(f"act must have apply(text, scene), got {self.act!r}")
+
+    def _check_plain(self) -> None:
+        """Refuse a role without an act that writes what it cannot."""
+        own = [name for name in self.fields if name not in SHARED_FIELDS]
+        if self.acts == "text" and (len(self.fields) != 1 or not own):
             raise BadConfig(
-                f"sees must name only {sorted(SHARED_FIELDS)}, got {sorted(unknown)}"
+                f"a role that acts by text must write one field of its own, got "
+                f"writes={self.writes!r}; write for example writes='critique'"
             )
+        if self.acts != "text" and self.writes:
+            raise BadConfig(
+                f"writes must be left out where acts is {self.acts!r}, got {self.writes!r}; "
+                "use acts='text', or pass an act"
+            )
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """Fields of the board that its text may change, beside program and feedback."""
+        if self.act is None and self.acts == "plan":
+            return ("plan",)
+        writes = (self.writes,) if isinstance(self.writes, str) else self.writes
+        return tuple(filter(None, writes))
+
+    @property
+    def meaning(self) -> Act:
+        """What its text does."""
+        if self.act is not None:
+            return self.act
+        return HandIn() if self.acts == "program" else Note(self.fields[0])
 
     @property
     def agent(self) -> str:
@@ -93,8 +149,8 @@ class Team:
             turns given, and there must be one.
 
     Raises:
-        BadConfig: If there is no role, two have the same agent name, or nobody writes a
-            program.
+        BadConfig: If there is no role, two have the same agent name, nobody writes a
+            program, or one is to see a field that nobody writes.
     """
 
     roles: tuple[Role, ...]
@@ -112,6 +168,20 @@ class Team:
                 f"a team must have a role that writes the program, got {list(self.agents)}; "
                 "add Role('coder', acts='program')"
             )
+        known = SHARED_FIELDS | set(self.fields)
+        for role in self.roles:
+            if unknown := set(role.sees) - known:
+                raise BadConfig(
+                    f"{role.agent} must see only what the team has, {sorted(known)}, got "
+                    f"{sorted(unknown)}; let a role write it: Role(..., acts='text', "
+                    f"writes={min(unknown)!r})"
+                )
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The team's own fields, beside plan, program and feedback, in order of writing."""
+        written = (name for role in self.roles for name in role.fields)
+        return tuple(dict.fromkeys(name for name in written if name not in SHARED_FIELDS))
 
     @property
     def agents(self) -> tuple[str, ...]:

@@ -30,10 +30,12 @@ PLACEHOLDERS: Final = (
     "round",
     "rounds_left",
 )
-"""What a role's template may name. `problem` is the statement, empty for a role that does
-not see it; such a role gets the public tests as `examples`."""
+"""What every role's template may name, beside its team's own fields. `problem` is the
+statement, empty for a role that does not see it; such a role gets the public tests as
+`examples`."""
 
-# What a prompt may give up, in this order of preference, when it is too long.
+# What a prompt may give up when it is too long, in this order of preference: a team's own
+# fields, then these.
 _SHORTENABLE: Final = ("feedback", "program", "plan", "examples", "problem")
 _CUT_MARK: Final = "\n[...]"
 _KEPT_AT_THE_END: Final = 200
@@ -56,6 +58,8 @@ class Template:
         if not text.strip():
             raise BadConfig(f"the prompt template {source} must not be empty")
         self._known, self._source = known, source
+        own = (name for name in known if name not in PLACEHOLDERS)
+        self._shortenable = (*own, *_SHORTENABLE)
         paragraphs = re.split(r"\n[ \t]*\n+", text.strip("\n"))
         self._paragraphs: list[tuple[tuple[str, ...], tuple[str, ...]]] = []
         for pieces, names in map(self._parse, paragraphs):
@@ -113,7 +117,7 @@ class Template:
         if len(text) <= max_chars:
             return text
         shorter = dict(values)
-        for name in _SHORTENABLE:
+        for name in self._shortenable:
             excess = len(text) - max_chars + len(_CUT_MARK)
             # A value may stand in the text more than once; cutting too much does no harm.
             if len(shorter.get(name, "")) > len(_CUT_MARK):
@@ -151,16 +155,22 @@ class Prompts:
         """
         roles = {role.name: role.template or role.name for role in team.roles}
         self._names = roles
-        self._own: dict[str, Template] = {}
+        self._known = known = (*PLACEHOLDERS, *team.fields)
+        self._own: dict[str, Template] = {
+            role.name: Template(role.prompt, f"of {role.name!r}", known)
+            for role in team.roles
+            if role.prompt
+        }
         for role, path in (own or {}).items():
             if role not in roles:
                 raise unknown_name("a role of this team", role, sorted(roles))
-            self._own[role] = _read(Path(path))
+            self._own[role] = _read(Path(path), known)
         for role, name in roles.items():
-            if role not in self._own and packaged(name) is None:
+            if role not in self._own and packaged(name, known) is None:
                 raise BadConfig(
                     f"role {role!r} must have a prompt template, got none: the package "
-                    f"brings no {name}.txt; pass prompts={{{role!r}: 'my_prompt.txt'}}"
+                    f"brings no {name}.txt; write Role({role!r}, ..., prompt='...'), or pass "
+                    f"prompts={{{role!r}: 'my_prompt.txt'}}"
                 )
 
     def of(self, role: str, kind: str) -> Template:
@@ -168,16 +178,16 @@ class Prompts:
         if role in self._own:
             return self._own[role]
         name = self._names[role]
-        template = packaged(f"{name}_{kind}") or packaged(name)
+        template = packaged(f"{name}_{kind}", self._known) or packaged(name, self._known)
         assert template is not None, "the constructor saw it"
         return template
 
 
-def _read(path: Path) -> Template:
+def _read(path: Path, known: tuple[str, ...]) -> Template:
     try:
         text = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise BadConfig(
             f"a prompt template must be a readable UTF-8 file, got {str(path)!r}: {error}"
         ) from error
-    return Template(text, str(path))
+    return Template(text, str(path), known)

@@ -5,6 +5,7 @@ Brief, Board  ->  observation of a role, state of the team
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -16,9 +17,9 @@ from corecode_env.environments.team import Role
 from corecode_env.environments.templates import Template
 
 OBSERVED: Final = ("prompt", "statement", "plan", "program", "feedback", "role")
-"""Text fields of an observation, beside `round` and `rounds_left`."""
+"""Text fields of every observation, beside `round` and `rounds_left`."""
 KNOWN_TO_TEAM: Final = ("statement", "plan", "program", "feedback", "active_agent")
-"""Text fields of the team's state, beside `round` and `rounds_left`."""
+"""Text fields of every team's state, beside `round` and `rounds_left`."""
 
 
 @dataclass(slots=True)
@@ -26,11 +27,10 @@ class Board:
     """What the team has said and learnt so far."""
 
     rounds: int
+    texts: dict[str, str]
+    """`plan`, `program`, `feedback` and the team's own fields."""
     round: int = 0
     """This round, from 0."""
-    plan: str = ""
-    program: str = ""
-    feedback: str = ""
 
     @property
     def rounds_left(self) -> int:
@@ -38,7 +38,12 @@ class Board:
         return self.rounds - 1 - self.round
 
 
-def space_of(texts: tuple[str, ...], max_chars: int, rounds: int) -> spaces.Dict:
+def empty_board(rounds: int, own_fields: Sequence[str]) -> Board:
+    """Return the board of an episode that begins."""
+    return Board(rounds, dict.fromkeys(("plan", "program", "feedback", *own_fields), ""))
+
+
+def space_of(texts: Sequence[str], max_chars: int, rounds: int) -> spaces.Dict:
     """Return the space of some text fields and the two numbers of rounds."""
     fields: dict[str, spaces.Space[Any]] = {name: UnicodeText(max_chars) for name in texts}
     fields["round"] = spaces.Discrete(rounds)
@@ -51,26 +56,21 @@ def view_of(
 ) -> dict[str, Any]:
     """Return what a role observes, its finished prompt included."""
     full, sees = role.task_view == "statement", role.sees
-    plan = board.plan if "plan" in sees else ""
-    program = board.program if "program" in sees else ""
-    feedback = board.feedback if "feedback" in sees else ""
+    texts = {name: text if name in sees else "" for name, text in board.texts.items()}
     values = {
         "role": role.name,
         "problem": brief.statement.strip("\n") if full else "",
         "interface": brief.interface,
         "examples": "" if full else brief.examples,
-        "plan": plan,
-        "program": program.rstrip("\n"),
-        "feedback": feedback,
+        **texts,
+        "program": texts["program"].rstrip("\n"),
         "round": str(board.round + 1),
         "rounds_left": str(board.rounds_left),
     }
     return {
         "prompt": clean_text(template.fill_within(values, max_chars), max_chars),
         "statement": brief.statement if full else brief.without_statement,
-        "plan": plan,
-        "program": program,
-        "feedback": feedback,
+        **texts,
         "role": role.name,
         "round": board.round,
         "rounds_left": board.rounds_left,
@@ -81,9 +81,7 @@ def state_of(brief: Brief, board: Board, active_agent: str) -> dict[str, Any]:
     """Return what the whole team knows; nothing of a hidden test."""
     return {
         "statement": brief.statement,
-        "plan": board.plan,
-        "program": board.program,
-        "feedback": board.feedback,
+        **board.texts,
         "active_agent": active_agent,
         "round": board.round,
         "rounds_left": board.rounds_left,

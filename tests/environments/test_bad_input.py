@@ -178,8 +178,14 @@ def test_other_names_of_the_room_are_plainly_missing() -> None:
     [
         ({"name": "Coder", "acts": "program"}, "lower-case"),
         ({"name": "coder", "acts": "code"}, "'plan', 'program'"),
-        ({"name": "coder", "acts": "program", "sees": frozenset({"tests"})}, "tests"),
         ({"name": "coder", "acts": "program", "task_view": "hidden"}, "hidden"),
+        ({"name": "critic", "acts": "text"}, "writes='critique'"),
+        ({"name": "critic", "acts": "text", "writes": "plan"}, "field of its own"),
+        ({"name": "critic", "acts": "text", "writes": ("a", "b")}, "one field of its own"),
+        ({"name": "critic", "acts": "text", "writes": "Critique"}, "lower-case"),
+        ({"name": "critic", "acts": "text", "writes": "prompt"}, "'prompt'; any name"),
+        ({"name": "coder", "acts": "program", "writes": "notes"}, "left out"),
+        ({"name": "coder", "acts": "program", "act": "run"}, r"apply\(text, scene\)"),
     ],
 )
 def test_roles(fields: dict[str, Any], message: str) -> None:
@@ -193,6 +199,8 @@ def test_teams() -> None:
         Team((coder, coder))
     with pytest.raises(BadConfig, match="writes the program"):
         Team((Role("planner", acts="plan"),))
+    with pytest.raises(BadConfig, match="writes='tests'"):
+        Team((Role("coder", acts="program", sees=frozenset({"tests"})),))
 
 
 def test_a_team_without_a_first_role(executor: Any, say: SimpleNamespace) -> None:

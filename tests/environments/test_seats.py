@@ -154,13 +154,15 @@ def test_a_seat_must_be_named_in_a_team_and_be_free(tasks: list[Task], executor:
 # ---------------------------------------------------------------------------- the reference
 def test_the_reference_hands_in_the_tasks_own_plan_and_program(say: SimpleNamespace) -> None:
     task = say.task()
-    assert reference_answer(task, "plan") == task.reference_plan
-    assert extract_program(reference_answer(task, "program")).program == task.reference_program
+    assert reference_answer(task, Role("planner", acts="plan")) == task.reference_plan
+    answer = reference_answer(task, Role("coder", acts="program"))
+    assert extract_program(answer).program == task.reference_program
 
 
 def test_a_program_that_holds_fences_is_handed_in_whole(say: SimpleNamespace) -> None:
     program = 'def solve(xs):\n    """\n```\nx\n```\n"""\n    return sum(xs)\n'
-    answer = reference_answer(say.task(reference_program=program), "program")
+    coder = Role("coder", acts="program")
+    answer = reference_answer(say.task(reference_program=program), coder)
     assert extract_program(answer).program == program
 
 
