@@ -110,6 +110,9 @@ class TestResult:
     on public tests only."""
     flags: tuple[str, ...] = ()
     """Facts such as `near_limit`, `truncated`, `rerun`."""
+    output: str | None = None
+    """What a program that ended well printed on a public test, where the task's checker has
+    the option `keep_output`; bytes that are no UTF-8 come out as U+FFFD."""
 
     @property
     def fraction(self) -> float:
@@ -207,6 +210,8 @@ class Judgement:
                     "signal": result.signal,
                     "note": result.note,
                     "flags": list(result.flags),
+                    # Hardly any task asks for it.
+                    **({} if result.output is None else {"output": result.output}),
                 }
                 for index, result in enumerate(self.results)
             ],
@@ -238,6 +243,7 @@ class Judgement:
                 signal=item["signal"],
                 note=item["note"],
                 flags=tuple(item["flags"]),
+                output=item.get("output"),
             )
             for item in record["results"]
         )

@@ -309,7 +309,9 @@ OUTPUT_CHECKERS: Final[Mapping[str, Callable[[str, str, Mapping[str, Any]], Comp
 
 
 # --------------------------------------------------------------------- validation
-_OUTPUT_OPTIONS: Final = frozenset({"ignore_case", "ignore_exit", "presentation_error"})
+_OUTPUT_OPTIONS: Final = frozenset(
+    {"ignore_case", "ignore_exit", "keep_output", "presentation_error"}
+)
 _TOLERANCES: Final = frozenset({"abs", "rel"})
 _OPTIONS_OF: Final[Mapping[str, frozenset[str]]] = {
     "default": _TOLERANCES,

@@ -138,6 +138,8 @@ class _Judge:
         if outcome is None or result.verdict is not Verdict.AC:
             return result
         checker = self.task.checker
+        if public and checker.options.get("keep_output"):
+            result = replace(result, output=outcome.stdout.decode("utf-8", "replace"))
         if not checker.source:
             found = compare_output(outcome.stdout, test.output, checker)
             note = one_line(found.note) if public else ""
