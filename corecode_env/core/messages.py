@@ -1,14 +1,29 @@
-"""Messages: taking a program out of what a model wrote."""
+"""Messages: taking a program, or several named texts, out of what a model wrote."""
 
 from __future__ import annotations
 
 import re
 from functools import lru_cache
+from typing import NamedTuple
 
 from corecode_env.core.episode import Submission
 
-_OPENING = re.compile(r"^[ ]{0,3}(`{3,}|~{3,})[ \t]*([\w+#.-]*)[^\n`]*$", re.MULTILINE)
+_OPENING = re.compile(r"^[ ]{0,3}(`{3,}|~{3,})[ \t]*([\w+#.-]*)([^\n`]*)$", re.MULTILINE)
 _PYTHON = frozenset({"python", "py", "python3"})
+
+
+class Block(NamedTuple):
+    """A fenced block of a text."""
+
+    tag: str
+    """First word behind the fence, in lower case: its language, if it has one."""
+    label: str
+    """What follows the tag on that line, in lower case."""
+    body: str
+    closed: bool
+    """False where the text ends before the block does."""
+    start: int
+    """Where its opening line begins in the text."""
 
 
 def extract_program(action: str, language: str = "python") -> Submission:
@@ -26,20 +41,19 @@ def extract_program(action: str, language: str = "python") -> Submission:
     'print(1)\n'
     """
     text = action.replace("\r\n", "\n")
-    blocks = _fenced_blocks(text)
-    marked = [block for block in blocks if block[0] in _PYTHON]
-    chosen = marked or [block for block in blocks if not block[0]]
+    blocks = fenced_blocks(text)
+    marked = [block for block in blocks if block.tag in _PYTHON]
+    chosen = marked or [block for block in blocks if not block.tag]
     if not chosen:
         return Submission(text, language, "whole text")
     block = chosen[-1]
-    _, body, closed = block
-    if not closed:
+    if not block.closed:
         found = "open fence"
     elif len(blocks) == 1:
         found = "fence"
     else:
         found = f"fence {blocks.index(block) + 1} of {len(blocks)}"
-    return Submission(body, language, found)
+    return Submission(block.body, language, found)
 
 
 @lru_cache(maxsize=64)
@@ -48,17 +62,23 @@ def _closing(mark: str, length: int) -> re.Pattern[str]:
     return re.compile(rf"^[ ]{{0,3}}{re.escape(mark)}{{{length},}}[ \t]*$", re.MULTILINE)
 
 
-def _fenced_blocks(text: str) -> list[tuple[str, str, bool]]:
-    """Return (tag, body, closed) of every fenced block, in order."""
-    blocks: list[tuple[str, str, bool]] = []
+def fenced_blocks(text: str) -> list[Block]:
+    r"""Return every fenced block of a text, in order; line ends must be LF.
+
+    >>> fenced_blocks("```python checker\nprint(1)\n```")[0].label
+    'checker'
+    """
+    blocks: list[Block] = []
     position = 0
     while opening := _OPENING.search(text, position):
-        fence, tag = opening.group(1), opening.group(2).lower()
+        fence, tag, label = opening.groups()
+        tag, label = tag.lower(), label.strip().lower()
         start = min(opening.end() + 1, len(text))
         closing = _closing(fence[0], len(fence)).search(text, start)
         if closing is None:
-            blocks.append((tag, text[start:], False))
+            blocks.append(Block(tag, label, text[start:], False, opening.start()))
             break
-        blocks.append((tag, text[start : closing.start()], True))
+        body = text[start : closing.start()]
+        blocks.append(Block(tag, label, body, True, opening.start()))
         position = closing.end()
     return blocks

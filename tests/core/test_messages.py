@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corecode_env.core.messages import extract_program
+from corecode_env.core.messages import extract_program, fenced_blocks
 
 CASES = [
     ("print(1)", "print(1)", "whole text"),
@@ -32,3 +32,14 @@ def test_the_program_is_found(action: str, program: str, found: str) -> None:
 @given(st.text(alphabet="`~ \npython#x"))
 def test_any_text_gives_a_program(action: str) -> None:
     assert extract_program(action).program in action.replace("\r\n", "\n")
+
+
+def test_fenced_blocks_come_with_their_labels_and_places() -> None:
+    text = "Two.\n```python Checker\na\n```\n~~~\nb\n~~~\n```text\nc"
+    blocks = fenced_blocks(text)
+    assert [(b.tag, b.label, b.body, b.closed) for b in blocks] == [
+        ("python", "checker", "a\n", True),
+        ("", "", "b\n", True),
+        ("text", "", "c", False),
+    ]
+    assert [text[block.start :][:3] for block in blocks] == ["```", "~~~", "```"]
