@@ -190,6 +190,8 @@ def test_an_interrupt_to_the_group_does_not_reach_programs() -> None:
 
 def test_an_interrupt_of_the_trainer_ends_its_judging_cleanly() -> None:
     run_trainer("""
+        # A shell's background jobs start with SIGINT ignored.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         with LocalExecutor(1) as executor:
             assert executor.judge(TASK, RIGHT).passed
             before = descriptors()
