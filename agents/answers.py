@@ -2,29 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 from corecode_env.core.errors import BadConfig
+from corecode_env.core.messages import fenced
 from corecode_env.core.seams import Request
 from corecode_env.core.task import Task
 
 PLANNER: Final = "planner"
 """The role that is taken to answer with a plan where a request does not say."""
-
-_TICKS = re.compile(r"^[ ]{0,3}(`{3,})", re.MULTILINE)
-
-
-def fenced(program: str) -> str:
-    r"""Return a program in a fence that nothing inside it can close.
-
-    >>> fenced("print(1)")
-    '```python\nprint(1)\n```'
-    """
-    longest = max((len(ticks) for ticks in _TICKS.findall(program)), default=2)
-    fence = "`" * (longest + 1)
-    ending = "" if program.endswith("\n") else "\n"
-    return f"{fence}python\n{program}{ending}{fence}"
 
 
 def submission_text(task: Task, submission: str) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from corecode_env.agents.answers import fenced
 from corecode_env.core.errors import BadConfig
+from corecode_env.core.messages import fenced
 from corecode_env.core.seams import Request
 from corecode_env.core.seeding import generator
 

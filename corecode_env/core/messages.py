@@ -1,4 +1,4 @@
-"""Messages: taking a program, or several named texts, out of what a model wrote."""
+"""Messages: programs and other named texts in what agents write, out of it and into it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from corecode_env.core.episode import Submission
 
 _OPENING = re.compile(r"^[ ]{0,3}(`{3,}|~{3,})[ \t]*([\w+#.-]*)([^\n`]*)$", re.MULTILINE)
 _PYTHON = frozenset({"python", "py", "python3"})
+_TICKS = re.compile(r"^[ ]{0,3}(`{3,})", re.MULTILINE)
 
 
 class Block(NamedTuple):
@@ -82,3 +83,19 @@ def fenced_blocks(text: str) -> list[Block]:
         blocks.append(Block(tag, label, body, True, opening.start()))
         position = closing.end()
     return blocks
+
+
+def fenced(text: str, info: str = "python") -> str:
+    r"""Return a text in a fence that nothing inside it can close.
+
+    Args:
+        text: The text, such as a program.
+        info: What stands behind the fence: a tag, and a label if there is one.
+
+    >>> fenced("print(1)")
+    '```python\nprint(1)\n```'
+    """
+    longest = max((len(ticks) for ticks in _TICKS.findall(text)), default=2)
+    fence = "`" * (longest + 1)
+    ending = "" if text.endswith("\n") else "\n"
+    return f"{fence}{info}\n{text}{ending}{fence}"

@@ -18,9 +18,8 @@ from corecode_env.agents import (
     as_agent,
     make_agent,
 )
-from corecode_env.agents.answers import fenced
 from corecode_env.core.errors import BadConfig, EpisodeError, UnknownName
-from corecode_env.core.messages import extract_program
+from corecode_env.core.messages import extract_program, fenced
 from corecode_env.core.seams import Agent
 from corecode_env.core.task import Task
 from tests.agents.examples import BARE, COUNTER, DOUBLE, ECHO_SUM, LITERAL, request
