@@ -31,7 +31,7 @@ from corecode_env.agents.model_setup import (
     window_of,
 )
 from corecode_env.agents.policy import Scores, Tokens
-from corecode_env.agents.sampling import Generator, Sampling
+from corecode_env.agents.sampling import Generator, Sample, Sampling
 from corecode_env.agents.scoring import answer_scores, has_plain_head
 from corecode_env.core.errors import BadConfig, MissingExtra
 from corecode_env.core.seams import Reply, Request
@@ -136,7 +136,7 @@ class TransformersAgent:
         if gradient_checkpointing:
             checkpoint_layers(self._lm)
         self._plain_head = has_plain_head(self._lm)
-        self._changes = self._count_changes()
+        self._changes = self.count_changes()
 
     @classmethod
     def from_pretrained(
@@ -180,13 +180,7 @@ class TransformersAgent:
                 asked = [prompts[place] for place in batch]
                 samples = self._generator.generate(asked, randoms, self.sampling)
                 for place, sample in zip(batch, samples, strict=True):
-                    replies[place] = Reply(
-                        text=sample.text or "",
-                        token_ids=tuple(sample.ids),
-                        logprobs=tuple(sample.logprobs),
-                        prompt_ids=prompts[place],
-                        finish_reason=sample.finish_reason,
-                    )
+                    replies[place] = _reply(prompts[place], sample)
         return [replies[place] for place in range(len(requests))]
 
     def encode(self, request: Request) -> tuple[int, ...]:
@@ -218,6 +212,13 @@ class TransformersAgent:
                 f"{request.task_id!r}"
             )
         return tuple(ids)
+
+    def reply_of(
+        self, prompt_ids: Sequence[int], token_ids: Sequence[int], logprobs: Sequence[float]
+    ) -> Reply:
+        """Return the reply that says some tokens, which somebody else has drawn."""
+        sample = self._generator.sample_of(token_ids, logprobs, self.sampling)
+        return _reply(prompt_ids, sample)
 
     def with_sampling(self, **changes: Any) -> TransformersAgent:
         """Return an agent over the same weights that draws in another way.
@@ -263,7 +264,7 @@ class TransformersAgent:
         """Make the frozen copy of the reference now, if there is none and one is needed."""
         if self.adapter is not None or self._reference is not None:
             return
-        if self._count_changes() == self._changes:
+        if self.count_changes() == self._changes:
             frozen = copy.deepcopy(self._lm)
         elif self._source is not None:
             frozen, _ = load_model(*self._source)
@@ -361,7 +362,7 @@ class TransformersAgent:
             elif self.adapter in name.split("."):
                 yield name, parameter
 
-    def _count_changes(self) -> int:
+    def count_changes(self) -> int:
         """Count writes to the weights; torch keeps the number on each tensor."""
         return sum(parameter._version for parameter in self._lm.parameters())
 
@@ -390,3 +391,13 @@ class TransformersAgent:
         adapter = f", adapter={self.adapter!r}" if self.adapter else ""
         model = str(self._source[0]) if self._source else type(self._lm).__name__
         return f"TransformersAgent({model!r}{adapter})"
+
+
+def _reply(prompt_ids: Sequence[int], sample: Sample) -> Reply:
+    return Reply(
+        text=sample.text or "",
+        token_ids=tuple(sample.ids),
+        logprobs=tuple(sample.logprobs),
+        prompt_ids=tuple(prompt_ids),
+        finish_reason=sample.finish_reason,
+    )

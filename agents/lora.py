@@ -8,13 +8,18 @@ close to (arXiv:2106.09685).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from corecode_env.agents.local_model import TransformersAgent
 from corecode_env.agents.model_files import load_model
 from corecode_env.core.errors import BadConfig, MissingExtra
+
+try:
+    from torch import Tensor
+except ImportError as error:
+    raise MissingExtra("torch", "train") from error
 
 
 def lora_team(
@@ -70,3 +75,32 @@ def lora_team(
     return {
         role: TransformersAgent(adapted, tokenizer, adapter=role, **settings) for role in roles
     }
+
+
+def whole_weights(agent: TransformersAgent) -> Iterator[tuple[str, Tensor]]:
+    """Iterate over the weights of the model that an agent is, its adapter worked in.
+
+    Names and shapes are those of the base without adapters, as any other program loads
+    them. Nothing is changed meanwhile: merging an adapter into the base and taking it out
+    again, as `peft` offers, would leave rounding errors behind each time.
+    """
+    if agent.adapter is None:
+        yield from ((name, weight.data) for name, weight in agent.model.named_parameters())
+        return
+    base = agent.model.get_base_model()
+    for name, weight in base.named_parameters():
+        layer, adapted, part = name.partition(".base_layer.")
+        if not adapted:
+            # What belongs to adapters alone is part of the sums below.
+            if not _of_adapters(name):
+                yield name, weight.data
+            continue
+        merged = weight.data
+        if part == "weight":
+            change = base.get_submodule(layer).get_delta_weight(agent.adapter)
+            merged = merged + change.detach().to(merged)
+        yield f"{layer}.{part}", merged
+
+
+def _of_adapters(name: str) -> bool:
+    return any(part.startswith("lora_") for part in name.split("."))

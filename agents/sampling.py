@@ -174,6 +174,21 @@ class Generator:
                 sample.text = self.decode(sample.ids)
         return samples
 
+    def sample_of(
+        self, ids: Sequence[int], logprobs: Sequence[float], how: Sampling
+    ) -> Sample:
+        """Return a whole answer that was drawn elsewhere, under the same rules.
+
+        One that neither the end token nor a stop text has ended was cut.
+        """
+        sample = Sample(list(ids), list(logprobs), finish_reason="stop")
+        ended = bool(ids) and ids[-1] in self.eos
+        if not ended and not (how.stop and self._stopped(sample, how.stop)):
+            sample.finish_reason = "length"
+        if sample.text is None:
+            sample.text = self.decode(sample.ids)
+        return sample
+
     def _read(
         self, prompts: Sequence[Sequence[int]], cache: Any
     ) -> tuple[Tensor, Tensor | None]:

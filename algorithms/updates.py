@@ -152,10 +152,12 @@ class Learner:
             if config.loss.kl_weight:
                 reference = policy.reference_logprobs(prompts, answers).logprobs
             if config.importance_cap:
-                sampled = [_sampled(agent, rows[i]) for i in micro]
+                sampled = _padded([_sampled(agent, rows[i]) for i in micro], mask)
                 weights = truncated_importance_weights(
-                    before, _padded(sampled, mask), mask, config.importance_cap
+                    before, sampled, mask, config.importance_cap
                 )
+                for name, value in _lag(before, sampled, weights, mask, config).items():
+                    seen.add(name, value, sum(lengths[i] for i in micro))
             parts = policy_loss(
                 logprobs,
                 before,
@@ -250,6 +252,19 @@ def _sampled(agent: str, row: Row) -> Tensor:
             f"{row.sampler_logprobs!r}; or use old_logprobs='recompute', importance_cap=0"
         )
     return torch.tensor(row.sampler_logprobs)
+
+
+def _lag(
+    old: Tensor, sampled: Tensor, weights: Tensor, mask: Tensor, config: TeamGRPOConfig
+) -> dict[str, float]:
+    """Return how far the sampler was from the policy; each a mean over tokens."""
+    tokens = mask.sum()
+    cut = (weights >= config.importance_cap).to(mask)
+    return {
+        "importance": float((weights * mask).sum() / tokens),
+        "importance_cut": float((cut * mask).sum() / tokens),
+        "sampler_gap": float(((old - sampled).abs() * mask).sum() / tokens),
+    }
 
 
 def _padded(rows: Sequence[Tensor], like: Tensor) -> Tensor:

@@ -66,11 +66,11 @@ def test_the_command_is_installed_under_its_name() -> None:
     assert callable(command.load())
 
 
-def test_the_extra_all_is_every_extra_that_users_install() -> None:
+def test_the_extra_all_is_every_extra_that_users_install_on_any_machine() -> None:
     extras = PROJECT["project"]["optional-dependencies"]
     (everything,) = extras["all"]
     named = set(everything.removeprefix("corecode-env[").removesuffix("]").split(","))
-    assert named == extras.keys() - {"all", "test", "docs", "bench"}
+    assert named == extras.keys() - {"all", "vllm", "test", "docs", "bench"}
 
 
 def test_every_tested_version_is_pinned() -> None:

@@ -36,7 +36,10 @@ def refused(status: int, code: str = "", **headers: str) -> Answer:
 
 
 class FakeChatServer:
-    """Serves `answer(number of the call, body)` on a free port; remembers what it was sent."""
+    """Serves `answer(number of the call, body)` on a free port; remembers what it was sent.
+
+    The body has the call's `path` too; that of a call without any has nothing else.
+    """
 
     def __init__(self, answer: Callable[[int, Body], Answer]) -> None:
         self.answer = answer
@@ -53,6 +56,9 @@ class FakeChatServer:
             def do_POST(self) -> None:
                 fake._serve(self)
 
+            def do_GET(self) -> None:
+                fake._serve(self)
+
             def log_message(self, format: str, *args: Any) -> None:
                 pass
 
@@ -65,10 +71,11 @@ class FakeChatServer:
         return f"http://127.0.0.1:{self._server.server_port}/v1"
 
     def _serve(self, handler: BaseHTTPRequestHandler) -> None:
-        body = json.loads(handler.rfile.read(int(handler.headers["content-length"])))
+        sent = handler.rfile.read(int(handler.headers.get("content-length") or 0))
+        body = {**json.loads(sent or b"{}"), "path": handler.path}
         with self._lock:
             number = len(self.bodies)
-            self.bodies.append({**body, "path": handler.path})
+            self.bodies.append(body)
             self.keys.append(handler.headers.get("authorization"))
         status, content, headers = self.answer(number, body)
         data = content if isinstance(content, bytes) else json.dumps(content).encode()

@@ -46,7 +46,7 @@ def policy(model: Any = None, **settings: Any) -> TransformersAgent:
     return TransformersAgent(model or tiny_llama(), tokenizer, **settings)
 
 
-def scores_of(agent: TransformersAgent, replies: list[Reply], **options: Any) -> Any:
+def scores_of(agent: TrainablePolicy, replies: list[Reply], **options: Any) -> Any:
     return agent.logprobs(
         [r.prompt_ids or () for r in replies], [r.token_ids or () for r in replies], **options
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -115,6 +116,47 @@ def test_the_ratio_is_one_before_weights_move_and_not_after() -> None:
     metrics = twice.learn({"a_0": ROWS}, step=0)
     assert metrics["a_0/ratio"] != pytest.approx(1.0, abs=1e-3)
     assert metrics["a_0/clipped"] > 0.0
+
+
+def sampled_as(gap: float) -> list[Row]:
+    """Return the rows as a sampler reports them that finds each token likelier by `gap`."""
+    policy, rows = BigramPolicy(), []
+    for row in ROWS:
+        said = policy.logprobs([row.prompt_ids], [row.answer_ids]).logprobs[0].detach() + gap
+        rows.append(Row(row.prompt_ids, row.answer_ids, tuple(said.tolist()), row.advantage))
+    return rows
+
+
+def test_a_sampler_that_lags_weighs_each_token_by_how_much_likelier_it_has_become() -> None:
+    plain = {"kl_weight": 0.0}
+    unweighted = gradient({"a_0": ROWS}, loss=plain)
+    for gap, weight in ((0.0, 1.0), (0.5, math.exp(-0.5)), (-0.5, math.exp(0.5)), (-2.0, 3.0)):
+        rows = {"a_0": sampled_as(gap)}
+        weighted = gradient(rows, loss=plain, importance_cap=3.0, micro_batch=2)
+        torch.testing.assert_close(weighted, weight * unweighted, rtol=1e-5, atol=1e-6)
+
+
+def test_how_far_the_sampler_lags_is_reported() -> None:
+    def seen(gap: float) -> dict[str, float]:
+        settings = {"importance_cap": 3.0, "micro_batch": 2, "loss": {"kl_weight": 0.0}}
+        learner = Learner(BigramPolicy(), ("a_0",), from_record(TeamGRPOConfig, settings))
+        found = learner.learn({"a_0": sampled_as(gap)}, step=0)
+        names = ("importance", "importance_cut", "sampler_gap")
+        return {name: found[f"a_0/{name}"] for name in names}
+
+    near = {"importance": 1.0, "importance_cut": 0.0, "sampler_gap": 0.0}
+    assert seen(0.0) == pytest.approx(near, abs=1e-6)
+    far = {"importance": 3.0, "importance_cut": 1.0, "sampler_gap": 2.0}
+    assert seen(-2.0) == pytest.approx(far, abs=1e-6)
+    between = {"importance": math.exp(-0.5), "importance_cut": 0.0, "sampler_gap": 0.5}
+    assert seen(0.5) == pytest.approx(between, abs=1e-6)
+
+
+def test_a_weight_that_is_always_one_is_refused() -> None:
+    with pytest.raises(
+        BadConfig, match="importance_cap must be 0 with old_logprobs='sampler'"
+    ):
+        from_record(TeamGRPOConfig, {"importance_cap": 2.0, "old_logprobs": "sampler"})
 
 
 def test_a_sampler_without_log_probabilities_is_refused_where_they_are_needed() -> None:

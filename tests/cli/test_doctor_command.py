@@ -49,5 +49,7 @@ def test_versions_name_python_and_what_it_stands_on() -> None:
 
 
 def test_extras_are_those_that_users_install() -> None:
-    assert extras().keys() == {"train", "ray", "openai", "plots", "metrics", "data"}
+    assert extras().keys() == {
+        *("train", "vllm", "smollm", "ray", "openai", "plots", "metrics", "data"),
+    }
     assert extras()["data"]["pyarrow"] is not None

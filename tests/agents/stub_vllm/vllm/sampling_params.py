@@ -1,0 +1,5 @@
+"""Settings of vLLM in this process."""
+
+
+class StructuredOutputsParams:
+    """Not used here."""
