@@ -1,10 +1,12 @@
 """Scores of simple agents, as the environments' pages show them.
 
     python benchmarks/baseline_scores.py [--episodes 100] [--tasks pipelines/1 pipelines/4]
+                                         [--envs debug_team_v0 ...]
 
-Plays every environment on its default rewards with scripted agents in all seats and prints
-a Markdown table: the mean return of each agent and the fraction of episodes whose last
-program passed every test. Sampling is seeded; the sandbox is the real one.
+Plays environments (all, if none is named) on their default rewards with scripted agents in
+all seats and prints a Markdown table: the mean return of each agent and the fraction of
+episodes whose last program passed every test. `coder=AGENT` puts that agent in the Coder's
+seat and the reference in all others. Sampling is seeded; the sandbox is the real one.
 """
 
 from __future__ import annotations
@@ -14,23 +16,35 @@ from collections import defaultdict
 
 from corecode_env import LocalExecutor, make, play
 from corecode_env.agents import make_agent
+from corecode_env.core.names import role_of
+from corecode_env.core.seams import Agent
 from corecode_env.environments import ENVIRONMENTS
 
 AGENTS = ("reference", "faulty:off_by_one", "faulty:wrong_name", "random")
+MORE_AGENTS = {"debug_team_v0": ("coder=faulty:off_by_one",)}
+"""What else is worth a row: a Debugger has nothing to do beside a right Coder."""
+
+
+def cast(names: list[str], agents: str) -> dict[str, Agent]:
+    """Return who plays: one agent everywhere, or ROLE=AGENT and the reference elsewhere."""
+    role, equals, agent = agents.rpartition("=")
+    if not equals:
+        return {name: make_agent(agents) for name in names}
+    return {n: make_agent(agent if role_of(n) == role else "reference") for n in names}
 
 
 def score(env_id: str, tasks: str, agent: str, episodes: int, executor: LocalExecutor) -> str:
     """Return one row of the table."""
     env = make(env_id, tasks=tasks, executor=executor)
+    players = cast(env.possible_agents, agent)
     returns: dict[str, float] = defaultdict(float)
     solved = 0
     for seed in range(episodes):
-        players = {role: make_agent(agent) for role in ("planner", "coder")}
         episode = play(env, players, seed=seed)
         for name, value in episode.returns.items():
             returns[name] += value / episodes
         solved += bool(episode.judgement and episode.judgement.passed)
-    shown = ", ".join(f"`{name}` {value:.2f}" for name, value in sorted(returns.items()))
+    shown = ", ".join(f"`{name}` {returns[name]:.2f}" for name in env.possible_agents)
     return f"| `{tasks}` | `{agent}` | {shown} | {solved / episodes:.0%} |"
 
 
@@ -39,13 +53,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Baseline scores of the environments.")
     parser.add_argument("--episodes", type=int, default=100, help="default: 100")
     parser.add_argument("--tasks", nargs="+", default=["pipelines/1", "pipelines/4"])
+    parser.add_argument("--envs", nargs="+", default=list(ENVIRONMENTS))
     arguments = parser.parse_args()
     with LocalExecutor() as executor:
-        for env_id in ENVIRONMENTS:
+        for env_id in arguments.envs:
             print(f"\n{env_id}, {arguments.episodes} episodes\n")
-            print("| tasks | all agents | mean return | solved |\n|---|---|---|---|")
+            print("| tasks | agents | mean return | solved |\n|---|---|---|---|")
             for tasks in arguments.tasks:
-                for agent in AGENTS:
+                for agent in (*AGENTS, *MORE_AGENTS.get(env_id, ())):
                     print(score(env_id, tasks, agent, arguments.episodes, executor))
 
 

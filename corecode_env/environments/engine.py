@@ -178,7 +178,9 @@ class TeamEnv(AECEnv[str, dict[str, Any], str | None]):
             self._episode_number += 1
         self._given_seed = None if seed is None else self._seed
         self._np_random: np.random.Generator | None = None
-        self._start(task or self.source.draw(self._seed, *self._path))
+        task = task or self.source.draw(self._seed, *self._path)
+        self.check_task(task)
+        self._start(task)
         if prefix:
             self._replay(prefix)
         if self.render_mode == "human":
@@ -191,6 +193,13 @@ class TeamEnv(AECEnv[str, dict[str, Any], str | None]):
         wanted = options.get("task")
         task = None if wanted is None else self.source.find(wanted)
         return task, read_prefix(options.get("prefix") or ())
+
+    def check_task(self, task: Task) -> None:
+        """Refuse a task that this game cannot be played on; the engine itself takes all.
+
+        Raises:
+            BadConfig: If a subclass does.
+        """
 
     @property
     def _path(self) -> tuple[str | int, ...]:

@@ -144,7 +144,7 @@ def _rewards(turn: Turn) -> Text | None:
     text = Text()
     for agent, terms in paid.items():
         if terms:
-            parts = ", ".join(f"{name} {value:.2f}" for name, value in terms.items())
+            parts = ", ".join(f"{name} {value:z.2f}" for name, value in terms.items())
             text.append("\n" if text else "")
             text.append(f"reward {agent} {turn.reward(agent):.2f}", "bold")
             text.append(f"  ({parts})", _QUIET)

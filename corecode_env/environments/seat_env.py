@@ -14,6 +14,7 @@ from pettingzoo.utils.env import AECEnv
 
 from corecode_env.core.calling import ObservationFunction, as_agent
 from corecode_env.core.errors import BadConfig, EpisodeError, ExecutorError
+from corecode_env.core.messages import fenced
 from corecode_env.core.registry import unknown_name
 from corecode_env.core.seams import Agent
 from corecode_env.core.task import Task
@@ -191,7 +192,8 @@ def reference_answer(task: Task, role: Role) -> str:
     if role.reference is not None:
         answer = role.reference(task)
     elif role.acts == "program":
-        answer = None if task.reference_program is None else _fenced(task.reference_program)
+        program = task.reference_program
+        answer = None if program is None else fenced(program.rstrip()) + "\n"
     else:
         plan = task.reference_plan if role.acts == "plan" else None
         name = (*role.fields, role.acts)[0]
@@ -202,13 +204,6 @@ def reference_answer(task: Task, role: Role) -> str:
             "pass partners={...}, or choose tasks that have one"
         )
     return answer
-
-
-def _fenced(text: str) -> str:
-    program, fence = text.rstrip(), "```"
-    while fence in program:
-        fence += "`"
-    return f"{fence}python\n{program}\n{fence}\n"
 
 
 def _copied(info: dict[str, Any]) -> dict[str, Any]:

@@ -38,21 +38,7 @@ class TaskSource:
             raise BadConfig(
                 f"split must be one of {', '.join(SPLITS)} or {EVERYTHING}, got {split!r}"
             )
-        self.everything: TaskSet
-        if isinstance(tasks, str | Path):
-            # Only here: the file formats are not needed by who brings a TaskSet.
-            from corecode_env.tasks.sources import load_tasks
-
-            self.everything = load_tasks(tasks)
-        elif isinstance(tasks, TaskSet):
-            self.everything = tasks
-        elif isinstance(tasks, Sequence) and all(isinstance(task, Task) for task in tasks):
-            self.everything = TaskSet(cast("Sequence[Task]", tasks))
-        else:
-            raise BadConfig(
-                "tasks must be a name, a path, a TaskSet or a sequence of tasks, got "
-                f"{type(tasks).__name__}; load_tasks gives a TaskSet"
-            )
+        self.everything = as_task_set(tasks)
         self.drawn = self.everything if split == EVERYTHING else self.everything.split(split)
         if not len(self.drawn):
             raise BadConfig(f"tasks must hold at least one task, got {self.everything!r}")
@@ -73,3 +59,25 @@ class TaskSource:
         if not isinstance(wanted, str):
             raise BadConfig(f"the option task must be a task's id or a Task, got {wanted!r}")
         return self.everything.get(wanted)
+
+
+def as_task_set(tasks: str | Path | Sequence[Task]) -> TaskSet:
+    """Return the tasks that an argument names or holds.
+
+    Raises:
+        UnknownName: If no set has the name.
+        BadConfig: If it is neither a name, a path, nor tasks.
+    """
+    if isinstance(tasks, str | Path):
+        # Only here: the file formats are not needed by who brings a TaskSet.
+        from corecode_env.tasks.sources import load_tasks
+
+        return load_tasks(tasks)
+    if isinstance(tasks, TaskSet):
+        return tasks
+    if isinstance(tasks, Sequence) and all(isinstance(task, Task) for task in tasks):
+        return TaskSet(cast("Sequence[Task]", tasks))
+    raise BadConfig(
+        "tasks must be a name, a path, a TaskSet or a sequence of tasks, got "
+        f"{type(tasks).__name__}; load_tasks gives a TaskSet"
+    )

@@ -1,7 +1,9 @@
 """Rewards: from judgement to numbers, per agent and turn."""
 
+from corecode_env.rewards.paper_presets import mars2
 from corecode_env.rewards.presets import all_pass, corecode, corecode_efficiency, pass_rate
 from corecode_env.rewards.rewards import Rewards
+from corecode_env.rewards.team_presets import corecode_team, helper_main
 from corecode_env.rewards.terms import RewardFunction, Term
 
 __all__ = [
@@ -11,5 +13,8 @@ __all__ = [
     "all_pass",
     "corecode",
     "corecode_efficiency",
+    "corecode_team",
+    "helper_main",
+    "mars2",
     "pass_rate",
 ]

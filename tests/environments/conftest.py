@@ -91,7 +91,15 @@ def say() -> SimpleNamespace:
     )
 
 
-@pytest.fixture(params=["planner_coder_v0", "solo_coder_v0"])
+@pytest.fixture(
+    params=[
+        "planner_coder_v0",
+        "solo_coder_v0",
+        "debug_team_v0",
+        "retrieval_team_v0",
+        "helper_main_v0",
+    ]
+)
 def module(request: pytest.FixtureRequest) -> ModuleType:
     from corecode_env.environments.registration import load
 

@@ -19,7 +19,7 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 from corecode_env.environments import solo_coder_v0
-from corecode_env.environments.planner_coder_v0 import TEAMS
+from corecode_env.environments.registration import ENVIRONMENTS
 from corecode_env.executor import LocalExecutor
 
 with warnings.catch_warnings():
@@ -99,19 +99,46 @@ def test_a_team_plays_its_rounds_and_a_parallel_step_is_one_turn(
     ]
 
 
-@pytest.mark.parametrize(
-    ("env_id", "seat"),
-    [("PlannerCoder-v0", agent) for agent in TEAMS["both"].agents]
-    + [("SoloCoder-v0", "coder_0"), ("SoloCoder-v0", None)],
-)
+SEATS = [
+    ("PlannerCoder-v0", "planner_0"),
+    ("PlannerCoder-v0", "coder_0"),
+    ("SoloCoder-v0", "coder_0"),
+    ("SoloCoder-v0", None),
+    ("DebugTeam-v0", "planner_0"),
+    ("DebugTeam-v0", "coder_0"),
+    ("DebugTeam-v0", "debugger_0"),
+    ("RetrievalTeam-v0", "retriever_0"),
+    ("RetrievalTeam-v0", "planner_0"),
+    ("RetrievalTeam-v0", "coder_0"),
+    ("HelperMain-v0", "helper_0"),
+    ("HelperMain-v0", "main_0"),
+]
+
+
+@pytest.mark.parametrize(("env_id", "seat"), SEATS)
 @pytest.mark.parametrize("max_cycles", [1, 3])
 def test_every_seat_is_a_gymnasium_environment(
     env_id: str, seat: str | None, max_cycles: int, tasks: list[Any], executor: Any
 ) -> None:
+    # A Debugger has a turn only where the Coder erred.
+    partners = {"coder_0": lambda observation: "wrong"} if seat == "debugger_0" else {}
     env = gymnasium.make(
-        f"corecode/{env_id}", seat=seat, tasks=tasks, executor=executor, max_cycles=max_cycles
+        f"corecode/{env_id}",
+        seat=seat,
+        partners=partners,
+        tasks=tasks,
+        executor=executor,
+        max_cycles=max_cycles,
     )
     check_env(env.unwrapped)
+
+
+def test_no_seat_of_an_environment_is_left_out(
+    module: ModuleType, executor: Any, tasks: list[Any]
+) -> None:
+    env = module.env(tasks=tasks, executor=executor)
+    named = {seat for env_id, seat in SEATS if env_id == ENVIRONMENTS[str(env)]}
+    assert named - {None} == set(env.possible_agents)
 
 
 @pytest.mark.parametrize("api", ["aec", "parallel"])

@@ -39,12 +39,15 @@ def test_fork_is_the_function_whatever_was_imported_before() -> None:
 
 
 def test_importing_it_registers_every_environment_once() -> None:
-    from corecode_env.environments.registration import register_all
+    from corecode_env.environments.registration import ENVIRONMENTS, register_all
 
     register_all()  # a second time neither warns nor adds
     for ids in (pettingzoo.aec_registry, pettingzoo.parallel_registry):
-        assert {"corecode/planner_coder-v0", "corecode/solo_coder-v0"} <= set(ids)
-    assert {"corecode/PlannerCoder-v0", "corecode/SoloCoder-v0"} <= set(gymnasium.registry)
+        expected = {f"corecode/{name.replace('_v', '-v')}" for name in ENVIRONMENTS}
+        assert {"corecode/planner_coder-v0", "corecode/debug_team-v0"} <= expected <= set(ids)
+    seats = {f"corecode/{name}" for name in ENVIRONMENTS.values()}
+    assert {"corecode/PlannerCoder-v0", "corecode/DebugTeam-v0"} <= seats
+    assert seats <= set(gymnasium.registry)
 
 
 @pytest.mark.parametrize("name", ["no/such", "Planner Coder", ""])

@@ -24,7 +24,8 @@ from corecode_env.core.task import (
     Task,
 )
 from corecode_env.core.verdict import Judgement, TestResult, Verdict
-from corecode_env.environments import planner_coder_v0, solo_coder_v0
+from corecode_env.environments import planner_coder_v0
+from corecode_env.environments.registration import load
 from corecode_env.executor.testing import InstantExecutor
 
 CANARIES = ("canary-bird", "70707", "canary_output", "canaryscore")
@@ -60,6 +61,17 @@ HIDDEN: dict[str, dict[str, Any]] = {
 }
 
 
+GAMES: list[tuple[str, dict[str, Any]]] = [
+    ("planner_coder_v0", {"coder_sees": "both"}),
+    ("planner_coder_v0", {"coder_sees": "plan"}),
+    ("solo_coder_v0", {}),
+    ("debug_team_v0", {"repairs": 2}),
+    ("retrieval_team_v0", {}),
+    ("helper_main_v0", {"main_sees": "nothing"}),
+    ("helper_main_v0", {"main_sees": "aux"}),
+]
+
+
 def talkative(public: Verdict, hidden: Verdict) -> InstantExecutor:
     """Return an executor that writes the canaries wherever a hidden result has room."""
 
@@ -90,23 +102,20 @@ def test_no_canary_gets_out(
     form: str, public: Verdict, hidden: Verdict, say: SimpleNamespace
 ) -> None:
     task = say.task(reference_program=None, reference_plan=None, **HIDDEN[form])
-    modes = itertools.product(
-        ("none", "verdict", "public"), ("public", "all"), ("both", "plan", "solo")
-    )
-    for feedback, stop, sees in modes:
+    solved = say.task(1)
+    modes = itertools.product(("none", "verdict", "public"), ("public", "all"), GAMES)
+    for feedback, stop, (name, own_options) in modes:
         options: Any = {
-            "tasks": [task],
+            "tasks": [task, solved],
             "executor": talkative(public, hidden),
             "feedback": feedback,
             "stop": stop,
             "max_cycles": 2,
         }
-        if sees == "solo":
-            env: Any = solo_coder_v0.raw_env(**options)
-        else:
-            options["coder_sees"] = sees
-            env = planner_coder_v0.raw_env(**options)
-        env.reset(seed=0)
+        if name == "helper_main_v0" and not isinstance(task.interface, Function):
+            continue
+        env: Any = load(name).raw_env(**options, **own_options)
+        env.reset(seed=0, options={"task": task})
         texts = [*handed_out(env)]
         while env.agents:
             done = (
