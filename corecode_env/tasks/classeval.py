@@ -12,7 +12,6 @@ task belongs to the test split.
 from __future__ import annotations
 
 import ast
-import copy
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from types import MappingProxyType
@@ -20,7 +19,8 @@ from typing import Any, Final
 
 from corecode_env.core.task import AssertTest, Checker, Function, Limits, Task
 from corecode_env.tasks.formats import Format, Record, Where
-from corecode_env.tasks.python_source import names_in, normalise, parse
+from corecode_env.tasks.python_source import normalise, parse
+from corecode_env.tasks.unittest_cases import unittest_cases
 
 LEFT_OUT: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -99,7 +99,6 @@ SLOW: Final[Mapping[str, str]] = MappingProxyType(
 )
 """Tasks whose own solution needs more than the default limits, and why."""
 
-_RUN: Final = "\n\nunittest.TestSuite([{case}({method!r})]).debug()\n"
 _WRITE: Final = "with open({!r}, 'w') as file:\n    file.write({!r})\n\n"
 _STATEMENT: Final = """\
 Write the Python class `{name}`: fill in the bodies of all methods.
@@ -152,47 +151,11 @@ def _read(record: Record, where: Where) -> Task:
 
 def _cases(tree: ast.Module, task_id: str) -> Iterator[tuple[str, list[str]]]:
     """Yield the name of each unittest class, and test code for each of its methods."""
-    classes = {
-        node.name: node
-        for node in tree.body
-        if isinstance(node, ast.ClassDef) and _test_methods(node)
-    }
-    # What stands beside the test classes goes into every test: imports, helpers.
-    head = [
-        node
-        for node in tree.body
-        if not (isinstance(node, ast.ClassDef) and node.name in classes) and not _is_main(node)
-    ]
-    for name, node in classes.items():
+    for name, codes in unittest_cases(tree).items():
         before = ""
         if (task_id, name) in _LEFT_BEHIND:
             before = _WRITE.format(*_LEFT_BEHIND[task_id, name])
-        yield name, [before + _code(head, node, method) for method in _test_methods(node)]
-
-
-def _test_methods(node: ast.ClassDef) -> list[str]:
-    names = (item.name for item in node.body if isinstance(item, ast.FunctionDef))
-    # A second method of the same name replaces the first, as in Python.
-    return list(dict.fromkeys(name for name in names if name.startswith("test")))
-
-
-def _is_main(node: ast.stmt) -> bool:
-    return isinstance(node, ast.If) and "__name__" in names_in(node.test)
-
-
-def _code(head: list[ast.stmt], node: ast.ClassDef, method: str) -> str:
-    """Return the source that runs one method, with what its class needs around it."""
-    others = {name for name in _test_methods(node) if name != method}
-    body = [
-        item
-        for item in node.body
-        if not (isinstance(item, ast.FunctionDef) and item.name in others)
-    ]
-    case = copy.copy(node)
-    case.body = body
-    module = ast.Module(body=[*head, case], type_ignores=[])
-    source = ast.unparse(ast.fix_missing_locations(module))
-    return source + _RUN.format(case=node.name, method=method)
+        yield name, [before + code for code in codes]
 
 
 CLASSEVAL = Format(

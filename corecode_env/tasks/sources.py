@@ -16,8 +16,12 @@ from typing import Final
 from corecode_env.core.errors import BadConfig, BadRecord
 from corecode_env.core.registry import Registry, unknown_name
 from corecode_env.core.task import Task
+from corecode_env.tasks.apps import APPS, TACO
 from corecode_env.tasks.classeval import CLASSEVAL
+from corecode_env.tasks.code_contests import CODE_CONTESTS
+from corecode_env.tasks.codeforces import CODEFORCES
 from corecode_env.tasks.cruxeval import CRUXEVAL
+from corecode_env.tasks.deepcoder import DEEPCODER
 from corecode_env.tasks.evalplus import EVALPLUS, HUMANEVALPLUS_ORIGIN, MBPPPLUS_ORIGIN
 from corecode_env.tasks.files import SUFFIXES, Line, read_records
 from corecode_env.tasks.formats import FORMATS, Format, Record, Where
@@ -25,11 +29,14 @@ from corecode_env.tasks.google_contests import GOOGLE_CONTESTS
 from corecode_env.tasks.hashcode import HASHCODE
 from corecode_env.tasks.humaneval import HUMANEVAL
 from corecode_env.tasks.humanevalpack import HUMANEVALPACK
+from corecode_env.tasks.livebench import LIVEBENCH
+from corecode_env.tasks.livecodebench import LIVECODEBENCH
 from corecode_env.tasks.mbpp import MBPP
 from corecode_env.tasks.own_format import OWN
 from corecode_env.tasks.p3 import P3
 from corecode_env.tasks.pipelines_set import SET_NAMES, pipelines
 from corecode_env.tasks.quixbugs import QUIXBUGS
+from corecode_env.tasks.synthetic1 import SYNTHETIC_1
 from corecode_env.tasks.taskset import TaskSet
 
 for _format in (
@@ -46,6 +53,14 @@ for _format in (
     P3,
     GOOGLE_CONTESTS,
     HASHCODE,
+    APPS,
+    TACO,
+    CODE_CONTESTS,
+    CODEFORCES,
+    LIVECODEBENCH,
+    LIVEBENCH,
+    SYNTHETIC_1,
+    DEEPCODER,
 ):
     FORMATS.add(_format.name, _format)
 
