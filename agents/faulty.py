@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from corecode_env.agents.answers import (
     meaning_of,
     reference_of,
+    submission_text,
     task_of,
 )
 from corecode_env.agents.faults import FAULTS
 from corecode_env.agents.reference import reference_answer
+from corecode_env.core.messages import extract_program
 from corecode_env.core.seams import Request
 from corecode_env.core.task import Task
 
@@ -46,10 +47,19 @@ class FaultyAgent:
             return self.fault.spoil_plan(reference_answer(request, task))
         if meaning != "program" or self.fault.spoil is None:
             return reference_answer(request, task)
-        wrong = spoilt_submission(task, self.fault.name)
-        if self.fault.prose:
-            return wrong
-        return reference_answer(request, replace(task, reference_program=wrong))
+        if self.fault.prose or request.reference is None:
+            wrong = spoilt_submission(task, self.fault.name)
+            return wrong if self.fault.prose else submission_text(task, wrong)
+        return self._spoil_inside(task, reference_answer(request, task))
+
+    def _spoil_inside(self, task: Task, answer: str) -> str:
+        """Return an answer of a form of its own with the program in it spoilt."""
+        assert self.fault.spoil is not None, "the caller asked"
+        # What is spoilt is what this role hands in, which may be a part of the program.
+        right = extract_program(answer).program
+        wrong = self.fault.spoil(task, right)
+        ending = "" if wrong.endswith("\n") or not right.endswith("\n") else "\n"
+        return answer.replace(right, wrong + ending)
 
     def __repr__(self) -> str:
         """Show the constructor call."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from corecode_env.core.episode import Episode, Turn
+from corecode_env.core.errors import RewardError
 from corecode_env.core.names import role_of
 from corecode_env.rewards.presets import accuracy, all_tests_pass, error_free
 from corecode_env.rewards.rewards import Rewards
@@ -77,7 +78,15 @@ def corecode_team(
         writer_all_pass: Weight of the bonus for a right program.
         planner_accuracy: Weight of the pass rate of the first writer's program.
         planner_error_free: Weight of the bonus for no error in it.
+
+    Raises:
+        RewardError: If there is no writer.
     """
+    if not writers:
+        raise RewardError(
+            "writers must name at least one role, got none: nobody's program would be paid "
+            "for; pass writers=('coder',)"
+        )
     terms = []
     for role in writers:
         terms += [

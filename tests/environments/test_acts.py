@@ -340,7 +340,7 @@ def test_requests_say_what_the_answer_is_taken_for(started: Any, say: SimpleName
 
 def reference_of(task: Task) -> str | None:
     program = task.reference_program
-    return None if program is None else f"call it: {program}"
+    return None if program is None else f"Call it.\n```python\n{program}```\nDone."
 
 
 KNOWING = Team((replace(CRITIC, reference=lambda task: f"critique of {task.id}"), CODER))
@@ -362,16 +362,16 @@ def test_without_a_reference_of_its_own_a_text_is_the_plan(
     assert ReferenceAgent().act([env.request("critic_0")]) == [env.task.reference_plan]
 
 
-def test_a_faulty_agent_spoils_programs_of_any_form_and_no_notes(started: Any) -> None:
+def test_a_faulty_agent_spoils_programs_in_answers_of_any_form_and_no_notes(
+    started: Any,
+) -> None:
     coder = replace(CODER, reference=reference_of)
     env = started(Team((replace(CRITIC, reference=reference_of), coder)))
-    critic, coder_request = env.request("critic_0"), env.request("coder_0")
-    right = ReferenceAgent().act([critic, coder_request])
-    spoilt = FaultyAgent("wrong_name").act([critic, coder_request])
+    requests = [env.request("critic_0"), env.request("coder_0")]
+    right = ReferenceAgent().act(requests)
+    spoilt = FaultyAgent("wrong_name").act(requests)
     assert right[0] == right[1] == spoilt[0]
-    assert spoilt[1] == "call it: " + right[1].removeprefix("call it: ").replace(
-        "solve", "solve_"
-    ).rstrip("\n")
+    assert spoilt[1] == right[1].replace("solve", "solve_")
 
 
 def test_a_role_whose_reference_knows_nothing_is_told_so(

@@ -116,7 +116,7 @@ def test_own_rewards_take_the_place_of_the_default(team: Play, say: SimpleNamesp
 def test_mends_of_one_failing_program_form_a_group(
     tasks: list[Task], executor: Any, say: SimpleNamespace
 ) -> None:
-    agents = {
+    agents: dict[str, Any] = {
         "planner": make_agent("reference"),
         "coder": lambda observation: say.wrong,
         "debugger": make_agent("reference"),
