@@ -13,7 +13,7 @@ from corecode_env.agents.human import HumanAgent
 from corecode_env.agents.random_text import RandomAgent
 from corecode_env.agents.reference import ReferenceAgent
 from corecode_env.core.errors import BadConfig
-from corecode_env.core.registry import Registry
+from corecode_env.core.registry import Registry, unknown_name
 from corecode_env.core.seams import Agent
 
 AGENTS: Final[Registry[Callable[[], Agent]]] = Registry("an agent")
@@ -31,6 +31,15 @@ def _local(model: str) -> Agent:
     return TransformersAgent.from_pretrained(model)
 
 
+def _smollm2() -> Agent:
+    from corecode_env.agents.smollm import smollm2
+
+    return smollm2()
+
+
+MODELS: Final[dict[str, Callable[[], Agent]]] = {"smollm2-135m": _smollm2}
+"""Language models that an extra brings."""
+
 FAMILIES: Final[dict[str, Callable[[str], Agent]]] = {
     "transformers": _local,
     "openai": OpenAIAgent,
@@ -39,7 +48,7 @@ FAMILIES: Final[dict[str, Callable[[str], Agent]]] = {
 
 
 def make_agent(name: str) -> Agent:
-    """Return a new agent by its name: `reference`, `faulty:off_by_one`, `openai:MODEL`, ...
+    """Return a new agent by its name: `reference`, `openai:MODEL`, `smollm2-135m`, ...
 
     Raises:
         UnknownName: With the nearest name, or all names.
@@ -51,4 +60,8 @@ def make_agent(name: str) -> Agent:
         if not model:
             raise BadConfig(f"{name!r} must name a model, got nothing behind the colon")
         return FAMILIES[family](model)
+    if name in MODELS:
+        return MODELS[name]()
+    if name not in AGENTS:
+        raise unknown_name(AGENTS.kind, name, [*AGENTS.names(), *MODELS])
     return AGENTS[name]()

@@ -66,11 +66,18 @@ class TrainingError(CorecodeError, RuntimeError):
 class MissingExtra(CorecodeError, ImportError):
     """An optional dependency is not installed."""
 
-    def __init__(self, library: str, extra: str) -> None:
-        """Name the library that is missing and the extra that brings it."""
+    def __init__(self, library: str, extra: str, then: str | None = None) -> None:
+        """Name the library that is missing and the extra that brings it.
+
+        Args:
+            library: What is missing.
+            extra: The extra that brings it.
+            then: A second command, where no extra can bring it.
+        """
+        comes = "it comes with" if then is None else "it is installed beside"
         super().__init__(
-            f"{library} is not installed; it comes with the extra "
-            f"{extra!r}: pip install 'corecode-env[{extra}]'"
+            f"{library} is not installed; {comes} the extra {extra!r}: "
+            f"pip install 'corecode-env[{extra}]'" + (f" && {then}" if then else "")
         )
         self.library = library
         self.extra = extra
