@@ -33,6 +33,8 @@ class Fault:
         spoil: Right submission to wrong one; None for a fault of plans.
         spoil_plan: Right plan to wrong one; None for a fault of programs.
         prose: Whether the wrong submission is no program, and so never fenced.
+        rare: Whether most tests pass all the same: the fault shows on special inputs only, and
+            a task without such tests does not notice.
     """
 
     name: str
@@ -40,6 +42,7 @@ class Fault:
     spoil: Callable[[Task, str], str] | None = None
     spoil_plan: Callable[[str], str] | None = None
     prose: bool = False
+    rare: bool = False
 
 
 FAULTS: Final[Registry[Fault]] = Registry("a fault")
@@ -147,6 +150,21 @@ class Bumped:
         self.stream.flush()
 sys.stdout = Bumped(sys.stdout)
 """
+_SHORT_CALL = """
+def careless(function):
+    def wrapped(*args, **kwargs):
+        if any(hasattr(value, "__len__") and len(value) < 2 for value in args):
+            return None
+        return function(*args, **kwargs)
+    return wrapped
+"""
+_SHORT_INPUT = """
+import io, sys
+given = sys.stdin.read()
+if len(given.split()) < 2:
+    sys.exit()
+sys.stdin = io.TextIOWrapper(io.BytesIO(given.encode()))
+"""
 _NO_OUTPUT = "import io, sys\nsys.stdout = io.StringIO()"
 
 
@@ -156,6 +174,14 @@ def _off_by_one(task: Task, program: str) -> str:
     if isinstance(task.interface, Function):
         return _decorated(task, program, _OFF_BY_ONE, "off_by_one")
     return _with_first_line(task, program, _BUMP_OUTPUT)
+
+
+def _corner_case(task: Task, program: str) -> str:
+    if task.kind == "io_prediction":
+        return _next_literal(program)
+    if isinstance(task.interface, Function):
+        return _decorated(task, program, _SHORT_CALL, "careless")
+    return _with_first_line(task, program, _SHORT_INPUT)
 
 
 def _next_literal(text: str) -> str:
@@ -297,6 +323,12 @@ for _fault in (
         "early_exit",
         "exits with status 0 before it answers",
         _first_line("raise SystemExit(0)", "exit(0)"),
+    ),
+    Fault(
+        "corner_case",
+        "answers nothing where the input has fewer than two items",
+        _corner_case,
+        rare=True,
     ),
     Fault("no_code", "talks instead of handing in a program", _no_code, prose=True),
     Fault("reversed_steps", "plans in the wrong order", spoil_plan=_reversed_steps),

@@ -114,6 +114,14 @@ def test_returns_none_computes_and_then_forgets() -> None:
     assert output_of(ECHO_SUM, "returns_none", "1 2\n") == ""
 
 
+def test_a_corner_case_is_wrong_on_short_input_alone() -> None:
+    double = namespace_of(DOUBLE, "corner_case")["double"]
+    assert [double(xs) for xs in ([], [1], [1, 2])] == [None, None, [2, 4]]
+    with pytest.raises(SystemExit):
+        output_of(ECHO_SUM, "corner_case", "1\n")
+    assert output_of(ECHO_SUM, "corner_case", "1 2\n") == "3\n"
+
+
 def test_crash_raises_when_called_not_when_defined() -> None:
     with pytest.raises(IndexError):
         namespace_of(DOUBLE, "crash")["double"]([1])

@@ -38,7 +38,11 @@ SETS = (
     "mbppplus/MbppPlus-OriginFmt.jsonl.gz",
 )
 DATA = Path(__file__).parent.parent / "data"
-FAULTY = {f"faulty:{name}": FaultyAgent(name) for name in FAULTS if FAULTS[name].spoil}
+FAULTY = {
+    f"faulty:{name}": FaultyAgent(name)
+    for name in FAULTS
+    if FAULTS[name].spoil and not FAULTS[name].rare
+}
 
 
 @pytest.fixture(scope="module")
