@@ -32,7 +32,11 @@ _LIBRARY: Final = re.compile(r"(?:/[^\s/'\":]+)+/(?:python3\.\d+|site-packages)/
 
 
 def feedback_text(
-    mode: Feedback, task: Task, tests: Sequence[str], judgement: Judgement
+    mode: Feedback,
+    task: Task,
+    tests: Sequence[str],
+    judgement: Judgement,
+    name: str = "Public tests",
 ) -> str:
     """Return what the team is told about a judged program.
 
@@ -42,16 +46,17 @@ def feedback_text(
         task: The task.
         tests: Its public tests as agents read them.
         judgement: What the executor said about the program.
+        name: What the tests are called.
     """
     if mode == "none":
         return ""
     # Public tests come first, in the task's order.
     results = judgement.results[: len(tests)]
     if not results:
-        return "There are no public tests to report on."
+        return f"There are no {name.lower()} to report on."
     scored = task.kind == "optimize"
     passed = sum(result.verdict is Verdict.AC for result in results)
-    lines = [f"Public tests: {passed} of {len(results)} passed."]
+    lines = [f"{name}: {passed} of {len(results)} passed."]
     shown, last_note = 0, ""
     for number, (test, result) in enumerate(zip(tests, results, strict=True), 1):
         if result.verdict is Verdict.AC and not scored:

@@ -25,6 +25,7 @@ ENVIRONMENTS: Final[dict[str, str]] = {
     "planner_coder_v0": "PlannerCoder-v0",
     "solo_coder_v0": "SoloCoder-v0",
     "tree_search_v0": "TreeSearch-v0",
+    "solvita_v0": "Solvita-v0",
     "debug_team_v0": "DebugTeam-v0",
     "retrieval_team_v0": "RetrievalTeam-v0",
     "helper_main_v0": "HelperMain-v0",

@@ -1,6 +1,6 @@
 """Rewards: from judgement to numbers, per agent and turn."""
 
-from corecode_env.rewards.paper_presets import mars2
+from corecode_env.rewards.paper_presets import mars2, solvita
 from corecode_env.rewards.presets import all_pass, corecode, corecode_efficiency, pass_rate
 from corecode_env.rewards.rewards import Rewards
 from corecode_env.rewards.team_presets import corecode_team, helper_main
@@ -17,4 +17,5 @@ __all__ = [
     "helper_main",
     "mars2",
     "pass_rate",
+    "solvita",
 ]
