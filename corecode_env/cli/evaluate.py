@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -60,8 +60,10 @@ class Asked:
     """What an evaluation was asked for, whichever environment it plays."""
 
     tasks: Sequence[Task]
-    names: Mapping[str, str]
-    """Name of the agent of each role."""
+    planner: str
+    coder: str
+    others: Mapping[str, str]
+    """Names of the agents of other roles."""
     samples: int
     shared_plan: bool
     rounds: int
@@ -70,9 +72,8 @@ class Asked:
     made: dict[str, Agent] = field(default_factory=dict)
     """Agents by name: a model that plays two roles is loaded once."""
 
-    def agent(self, role: str) -> Agent:
-        """Return the agent of a role."""
-        name = self.names[role]
+    def agent(self, name: str) -> Agent:
+        """Return an agent by its name."""
         if name not in self.made:
             self.made[name] = make_agent(name)
         return self.made[name]
@@ -84,7 +85,7 @@ class Asked:
     "env_name",
     default="planner_coder_v0",
     show_default=True,
-    help=f"Environment: {' or '.join(ENVIRONMENTS)}.",
+    help=f"Environment: {', '.join(ENVIRONMENTS)}.",
 )
 @click.option(
     "--tasks",
@@ -102,8 +103,7 @@ class Asked:
     help="Which tasks of it.",
 )
 @click.option("--limit", type=click.IntRange(min=1), help="Only the first N tasks.")
-@click.option("--planner", default="reference", show_default=True, help="Who plans.")
-@click.option("--coder", default="reference", show_default=True, help="Who programs.")
+@options.players
 @click.option(
     "--samples",
     type=click.IntRange(min=1),
@@ -153,6 +153,7 @@ def eval_(
     limit: int | None,
     planner: str,
     coder: str,
+    others: dict[str, str],
     samples: int,
     ks: tuple[int, ...] | None,
     shared_plan: bool,
@@ -189,7 +190,7 @@ def eval_(
         )
     if baseline_alone and normal_id(env_name) == ALONE:
         raise click.UsageError(f"--baseline-alone compares with {ALONE}; choose another --env")
-    if "human" in (planner, coder):
+    if "human" in (planner, coder, *others.values()):
         raise click.UsageError("eval cannot wait for a person; use `corecode play`")
     prices = None
     if price_read is not None or price_written is not None:
@@ -197,12 +198,14 @@ def eval_(
     tasks = _chosen(open_tasks(source, format_name, skip_bad=skip_bad), split, limit)
     groups = {task.id: str(d) for task in tasks if (d := task.metadata.get("difficulty"))}
     with options.executor(min_isolation, workers) as executor:
-        names = {"planner": planner, "coder": coder}
-        asked = Asked(tasks, names, samples, shared_plan, rounds, seed, executor)
+        asked = Asked(
+            tasks, planner, coder, others, samples, shared_plan, rounds, seed, executor
+        )
         played = _play(asked, env_name, out, f"playing {env_name}")
         alone: list[Sample] = []
         if baseline_alone:
             folder = None if out is None else out / "alone"
+            asked = replace(asked, others={})
             alone = _play(asked, ALONE, folder, "playing the Coder alone")
     metrics = summarise(played, ks=ks, groups=groups, prices=prices)
     if alone:
@@ -269,11 +272,12 @@ def _play(asked: Asked, env_name: str, out: Path | None, label: str) -> list[Sam
         env = make_env()
         roles = [role_of(agent) for agent in env.possible_agents]
         env.close()  # type: ignore[no-untyped-call]
+        names = options.names_by_role(asked.planner, asked.coder, asked.others, roles)
         shared = asked.shared_plan and len(roles) > 1
         advance = stack.enter_context(progress(label, len(asked.tasks)))
         return evaluate(
             make_env,
-            {role: asked.agent(role) for role in roles},
+            {role: asked.agent(name) for role, name in names.items()},
             asked.tasks,
             # What branches at the first turn differs from there on.
             samples={roles[-1 if shared else 0]: asked.samples},
@@ -282,7 +286,7 @@ def _play(asked: Asked, env_name: str, out: Path | None, label: str) -> list[Sam
             out=out,
             settings={
                 "env": normal_id(env_name),
-                "agents": {role: asked.names[role] for role in roles},
+                "agents": names,
                 "rounds": asked.rounds,
             },
             on_task=advance,

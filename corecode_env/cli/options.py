@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final, TypeVar
 
 import click
 
+from corecode_env.core.registry import unknown_name
 from corecode_env.executor import LocalExecutor
 
 LEVELS = ("L3", "L2", "L2-", "L1", "L0")
 """Isolation levels, strongest first. The executor's own list can be loaded on Linux only."""
+
+DEFAULT_AGENT: Final = "reference"
+"""Who plays a role that no option names."""
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -22,6 +26,52 @@ def as_json(text: str) -> Callable[[Command], Command]:
         text: What the command writes with it.
     """
     return click.option("--json", "as_json", is_flag=True, help=text)
+
+
+def players(command: Command) -> Command:
+    """Add `--planner`, `--coder` and `--agent`: who plays which role."""
+    command = click.option(
+        "--agent",
+        "others",
+        multiple=True,
+        callback=_pairs,
+        metavar="ROLE=AGENT",
+        help="Who plays another role, such as debugger=human; repeat for more.",
+    )(command)
+    for name, does in (("--coder", "programs"), ("--planner", "plans")):
+        command = click.option(
+            name, default=DEFAULT_AGENT, show_default=True, help=f"Who {does}."
+        )(command)
+    return command
+
+
+def _pairs(
+    context: click.Context, parameter: click.Parameter, given: tuple[str, ...]
+) -> dict[str, str]:
+    """Return {role: agent} for texts of the form ROLE=AGENT."""
+    pairs: dict[str, str] = {}
+    for text in given:
+        role, equals, agent = text.partition("=")
+        if not (role and equals and agent):
+            raise click.BadParameter(f"must be ROLE=AGENT, got {text!r}")
+        pairs[role] = agent
+    return pairs
+
+
+def names_by_role(
+    planner: str, coder: str, others: Mapping[str, str], roles: Iterable[str]
+) -> dict[str, str]:
+    """Return the name of the agent that plays each role of an environment.
+
+    Raises:
+        UnknownName: If `--agent` names a role that the environment lacks.
+    """
+    known = list(dict.fromkeys(roles))
+    for role in others:
+        if role not in known:
+            raise unknown_name("a role of this environment", role, known)
+    names = {"planner": planner, "coder": coder, **others}
+    return {role: names.get(role, DEFAULT_AGENT) for role in known}
 
 
 def task_format(command: Command) -> Command:

@@ -39,7 +39,7 @@ DEFAULT_SOURCES = ("humaneval", "mbpp")
     "env_name",
     default="planner_coder_v0",
     show_default=True,
-    help=f"Environment: {' or '.join(ENVIRONMENTS)}.",
+    help=f"Environment: {', '.join(ENVIRONMENTS)}.",
 )
 @click.option(
     "--tasks",
@@ -49,8 +49,7 @@ DEFAULT_SOURCES = ("humaneval", "mbpp")
     help="Task set or task file; give several to take turns. [default: humaneval and mbpp]",
 )
 @click.option("--task", "task_id", metavar="ID", help="Play this task only, again and again.")
-@click.option("--planner", default="reference", show_default=True, help="Who plans.")
-@click.option("--coder", default="reference", show_default=True, help="Who programs.")
+@options.players
 @click.option(
     "--episodes",
     type=click.IntRange(min=1),
@@ -87,6 +86,7 @@ def play(
     task_id: str | None,
     planner: str,
     coder: str,
+    others: dict[str, str],
     episodes: int,
     rounds: int,
     seed: int,
@@ -101,18 +101,17 @@ def play(
     """Let agents play episodes; show what they said, how it was judged, what it paid.
 
     An agent is `reference` (knows the answer), `human` (you), `random`, or wrong on purpose:
-    `faulty:off_by_one`, `faulty:syntax_error` and others. The same seed gives the same
-    tasks and rewards.
+    `faulty:off_by_one`, `faulty:syntax_error` and others. Roles that no option names are
+    played by `reference`. The same seed gives the same tasks and rewards.
 
     \b
     Examples:
       corecode play
       corecode play --tasks pipelines/3 --coder faulty:off_by_one --rounds 2
       corecode play --tasks humaneval --task HumanEval/0 --coder human --episodes 1
+      corecode play --env debug_team_v0 --coder faulty:off_by_one --agent debugger=human
       corecode play --env solo_coder_v0 --episodes 100 --out episodes.jsonl --show 0
     """
-    names = {"planner": planner, "coder": coder}
-    agents = {role: make_agent(name) for role, name in names.items()}
     sets = [
         open_tasks(source, format_name, skip_bad=skip_bad)
         for source in sources or DEFAULT_SOURCES
@@ -121,6 +120,9 @@ def play(
         executor = stack.enter_context(options.executor(min_isolation, workers))
         env = make(env_name, tasks=sets[0], split="all", executor=executor, max_cycles=rounds)
         stack.callback(env.close)
+        roles = map(role_of, env.possible_agents)
+        names = options.names_by_role(planner, coder, others, roles)
+        agents = {role: make_agent(name) for role, name in names.items()}
         record = stack.enter_context(EpisodeWriter(out)) if out is not None else None
         summary = Summary(env.possible_agents, record)
         played = _play(env, agents, islice(_draw(sets, task_id, seed), episodes), seed)
@@ -146,12 +148,10 @@ def play(
 def _play(
     env: Any, agents: dict[str, Agent], tasks: Iterable[Task], seed: int
 ) -> Iterator[Episode]:
-    """Play one episode of each task with the agents whose roles the environment has."""
-    roles = {role_of(agent) for agent in env.possible_agents}
-    team = {role: agent for role, agent in agents.items() if role in roles}
+    """Play one episode of each task."""
     for number, task in enumerate(tasks):
         episode_seed = derive_seed(seed, "episode", number, bits=31)
-        yield play_episode(env, team, seed=episode_seed, options={"task": task})
+        yield play_episode(env, agents, seed=episode_seed, options={"task": task})
 
 
 def _draw(sets: Sequence[TaskSet], task_id: str | None, seed: int) -> Iterator[Task]:

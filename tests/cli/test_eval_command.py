@@ -101,6 +101,14 @@ def test_the_gain_of_a_plan_is_measured(run: Run) -> None:
     assert found["collaboration_gain"]["value"] == found["gain_in_pass@1"]["value"] == 0.0
 
 
+def test_larger_teams_are_measured_too_and_the_coder_alone_beside_them(run: Run) -> None:
+    args = ("eval", "--env", "debug_team_v0", "--tasks", "pipelines/1", "--limit", 2)
+    wrong = (*args, "--samples", 1, "--coder", "faulty:off_by_one", "--json")
+    mended = metrics(run(*wrong))
+    spoilt = metrics(run(*wrong, "--agent", "debugger=faulty:off_by_one", "--baseline-alone"))
+    assert [found["values"]["pass@1"]["value"] for found in (mended, spoilt)] == [1.0, 0.0]
+
+
 def test_programs_may_share_a_plan(run: Run, tmp_path: Path) -> None:
     assert run(*LEVEL, "--shared-plan", "--out", tmp_path).exit_code == 0
     assert json.loads((tmp_path / "settings.json").read_text())["samples"] == {"coder": 2}

@@ -87,6 +87,23 @@ def test_the_solo_environment_asks_the_coder_only(run: Run) -> None:
     assert episode.agents == ("coder_0",)
 
 
+def test_roles_beside_planner_and_coder_have_an_option_of_their_own(run: Run) -> None:
+    args = ("play", "--env", "debug_team_v0", "--tasks", "pipelines/1", "--episodes", 1)
+    wrong = ("--coder", "faulty:off_by_one", "--json")
+    (mended,) = played(run(*args, *wrong))
+    (spoilt,) = played(run(*args, *wrong, "--agent", "debugger=faulty:wrong_name"))
+    assert mended.returns["debugger_0"] == pytest.approx(1.3)
+    assert spoilt.returns["debugger_0"] == 0.0
+
+
+@pytest.mark.parametrize("env", ["retrieval_team_v0", "helper_main_v0"])
+def test_every_team_plays_with_no_more_than_its_name(run: Run, env: str) -> None:
+    result = run("play", "--env", env, "--tasks", "pipelines/2", "--episodes", 1)
+    assert result.exit_code == 0
+    assert "1 solved" in result.stdout
+    assert "-0.00" not in result.stdout
+
+
 def test_a_person_may_play_through_standard_input(run: Run) -> None:
     typed = "Sum them.\n.\ndef solve(xs):\n    return sum(xs)\n.\n"
     args = ("play", "--tasks", "pipelines/1", "--episodes", 1, "--json")
@@ -109,6 +126,10 @@ def test_a_person_may_play_through_standard_input(run: Run) -> None:
         (("--episodes", "0"), "--episodes"),
         (("--min-isolation", "L9"), "--min-isolation"),
         (("--nonsense",), "--nonsense"),
+        (("--agent", "coder"), "ROLE=AGENT"),
+        (("--agent", "=human"), "ROLE=AGENT"),
+        (("--agent", "codr=human"), "did you mean 'coder'"),
+        (("--agent", "coder=refrence"), "did you mean 'reference'"),
     ],
 )
 def test_a_wrong_word_is_exit_code_2_with_a_hint(

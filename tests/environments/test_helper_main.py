@@ -261,9 +261,11 @@ def test_the_halves_of_every_bundled_reference_pass_its_tests() -> None:
                 for task in tasks
             ]
             judged = executor.map(zip(tasks, programs, strict=True))
-            failed = [j.task_id for j in judged if not j.passed]
-            whole = executor.map((t, t.reference_program or "") for t in tasks)
-            assert failed == [j.task_id for j in whole if not j.passed]
+            failed = [
+                t for t, judgement in zip(tasks, judged, strict=True) if not judgement.passed
+            ]
+            whole = executor.map((task, task.reference_program or "") for task in failed)
+            assert [judgement.task_id for judgement in whole if judgement.passed] == []
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,8 @@ def library(say: SimpleNamespace) -> list[Task]:
     """Solved problems, one of them of the test split."""
 
     def solved(number: int, statement: str, program: str, **fields: Any) -> Task:
-        return say.task(number, statement=statement, reference_program=program, **fields)
+        task: Task = say.task(number, statement=statement, reference_program=program, **fields)
+        return task
 
     return [
         solved(100, "Return the product of a list of numbers.", "def solve(xs): product"),
