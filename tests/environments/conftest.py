@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from corecode_env.core.task import CallTest, Function, Task
+from corecode_env.core.task import CallTest, Function, Stdio, StdioTest, Task
 from corecode_env.core.verdict import Judgement, TestResult, Verdict
 from corecode_env.executor.testing import InstantExecutor
 
@@ -65,6 +65,16 @@ def a_task(number: int = 0, **changes: Any) -> Task:
     return Task(**(fields | changes))
 
 
+def a_stdio_task(number: int = 0, **changes: Any) -> Task:
+    """Return the same task as one that reads a line of numbers and prints their sum."""
+    fields: dict[str, Any] = {
+        "interface": Stdio(),
+        "public_tests": (StdioTest("1 2\n", "3\n"),),
+        "hidden_tests": (StdioTest("4 5\n", "9\n"), StdioTest("\n", "0\n")),
+    }
+    return a_task(number, **(fields | changes))
+
+
 def fenced(program: str) -> str:
     return f"```python\n{program}```\n"
 
@@ -88,6 +98,7 @@ def say() -> SimpleNamespace:
         wrong=fenced(WRONG),
         breaks=fenced(BREAKS_SANDBOX),
         task=a_task,
+        stdio_task=a_stdio_task,
     )
 
 
@@ -98,6 +109,8 @@ def say() -> SimpleNamespace:
         "debug_team_v0",
         "retrieval_team_v0",
         "helper_main_v0",
+        "tree_search_v0",
+        "solvita_v0",
     ]
 )
 def module(request: pytest.FixtureRequest) -> ModuleType:
@@ -108,13 +121,21 @@ def module(request: pytest.FixtureRequest) -> ModuleType:
 
 
 @pytest.fixture
+def own_tasks(module: ModuleType, tasks: list[Task]) -> list[Task]:
+    """Tasks that the module plays."""
+    if module.__name__.endswith("solvita_v0"):
+        return [a_stdio_task(number) for number in range(len(tasks))]
+    return tasks
+
+
+@pytest.fixture
 def made(
-    module: ModuleType, executor: InstantExecutor, tasks: list[Task]
+    module: ModuleType, executor: InstantExecutor, own_tasks: list[Task]
 ) -> Callable[..., SimpleNamespace]:
     """Return a module's constructors, set up with the small tasks and no processes."""
 
     def with_options(**options: Any) -> SimpleNamespace:
-        bound = {"tasks": tasks, "executor": executor} | options
+        bound = {"tasks": own_tasks, "executor": executor} | options
         return SimpleNamespace(
             env=partial(module.env, **bound),
             raw_env=partial(module.raw_env, **bound),

@@ -88,7 +88,9 @@ def test_a_team_plays_its_rounds_and_a_parallel_step_is_one_turn(
 ) -> None:
     env = made(max_cycles=rounds).parallel_env()
     env.reset(seed=1)
-    order, steps = list(env.possible_agents), 0
+    # A Hacker has no turn on a program that fails its public tests.
+    order = [agent for agent in env.possible_agents if agent != "hacker_0"]
+    steps = 0
     while env.agents:
         assert env.active_agent == order[steps % len(order)]
         env.step({agent: say.wrong for agent in env.agents})
@@ -112,21 +114,29 @@ SEATS = [
     ("RetrievalTeam-v0", "coder_0"),
     ("HelperMain-v0", "helper_0"),
     ("HelperMain-v0", "main_0"),
+    ("TreeSearch-v0", "coder_0"),
+    ("TreeSearch-v0", "coder_1"),
+    ("Solvita-v0", "planner_0"),
+    ("Solvita-v0", "oracle_0"),
+    ("Solvita-v0", "solver_0"),
+    ("Solvita-v0", "hacker_0"),
 ]
 
 
 @pytest.mark.parametrize(("env_id", "seat"), SEATS)
 @pytest.mark.parametrize("max_cycles", [1, 3])
 def test_every_seat_is_a_gymnasium_environment(
-    env_id: str, seat: str | None, max_cycles: int, tasks: list[Any], executor: Any
+    env_id: str, seat: str | None, max_cycles: int, say: SimpleNamespace, executor: Any
 ) -> None:
-    # A Debugger has a turn only where the Coder erred.
-    partners = {"coder_0": lambda observation: "wrong"} if seat == "debugger_0" else {}
+    # These have a turn only where the Coder before them erred.
+    second = seat in ("debugger_0", "coder_1")
+    partners = {"coder_0": lambda observation: "wrong"} if second else {}
+    make_task = say.stdio_task if env_id == "Solvita-v0" else say.task
     env = gymnasium.make(
         f"corecode/{env_id}",
         seat=seat,
         partners=partners,
-        tasks=tasks,
+        tasks=[make_task(number) for number in range(8)],
         executor=executor,
         max_cycles=max_cycles,
     )
@@ -143,11 +153,11 @@ def test_no_seat_of_an_environment_is_left_out(
 
 @pytest.mark.parametrize("api", ["aec", "parallel"])
 def test_pettingzoo_makes_them_by_name(
-    api: Any, module: ModuleType, tasks: list[Any], executor: Any
+    api: Any, module: ModuleType, own_tasks: list[Any], executor: Any
 ) -> None:
     name = module.__name__.rpartition(".")[2]
     env = pettingzoo.make(
-        api, f"corecode/{name}", tasks=tasks, executor=executor, max_cycles=2
+        api, f"corecode/{name}", tasks=own_tasks, executor=executor, max_cycles=2
     )
     env.reset(seed=0)
     assert env.unwrapped.max_cycles == 2

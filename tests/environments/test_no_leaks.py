@@ -69,6 +69,9 @@ GAMES: list[tuple[str, dict[str, Any]]] = [
     ("retrieval_team_v0", {}),
     ("helper_main_v0", {"main_sees": "nothing"}),
     ("helper_main_v0", {"main_sees": "aux"}),
+    ("tree_search_v0", {"early_stop": True}),
+    ("tree_search_v0", {"early_stop": False}),
+    ("solvita_v0", {}),
 ]
 
 
@@ -95,6 +98,15 @@ def handed_out(env: Any) -> Iterator[str]:
     yield repr(env.state())
 
 
+def plays(name: str, task: Task, stop: str) -> bool:
+    """Return whether a game takes a task and a rule to stop."""
+    if name == "helper_main_v0":
+        return isinstance(task.interface, Function)
+    if name == "solvita_v0":
+        return task.kind == "code" and isinstance(task.interface, Stdio) and stop == "public"
+    return True
+
+
 @pytest.mark.parametrize("form", HIDDEN)
 @pytest.mark.parametrize("hidden", [Verdict.WA, Verdict.AC, Verdict.RE, Verdict.SE])
 @pytest.mark.parametrize("public", [Verdict.WA, Verdict.AC, Verdict.CE])
@@ -112,7 +124,7 @@ def test_no_canary_gets_out(
             "stop": stop,
             "max_cycles": 2,
         }
-        if name == "helper_main_v0" and not isinstance(task.interface, Function):
+        if not plays(name, task, stop):
             continue
         env: Any = load(name).raw_env(**options, **own_options)
         env.reset(seed=0, options={"task": task})
@@ -121,7 +133,8 @@ def test_no_canary_gets_out(
             done = (
                 env.terminations[env.agent_selection] or env.truncations[env.agent_selection]
             )
-            env.step(None if done else "something")
+            # The first line makes a node where there is a tree.
+            env.step(None if done else "node: new\nsomething")
             if env.agents == env.possible_agents:
                 texts += handed_out(env)
         assert len(texts) > 8
