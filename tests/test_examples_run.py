@@ -32,7 +32,7 @@ def run(example: Path, folder: Path, typed: str = "") -> subprocess.CompletedPro
 
 
 def test_there_are_examples_and_each_has_a_number_of_its_own() -> None:
-    numbers = [example.name[:2] for example in EXAMPLES]
+    numbers = [example.name.partition("_")[0] for example in EXAMPLES]
     assert numbers[:4] == ["01", "02", "03", "04"]
     assert len(set(numbers)) == len(numbers)
 

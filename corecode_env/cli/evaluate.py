@@ -205,7 +205,8 @@ def eval_(
         alone: list[Sample] = []
         if baseline_alone:
             folder = None if out is None else out / "alone"
-            asked = replace(asked, others={})
+            named = {role: name for role, name in others.items() if role == "coder"}
+            asked = replace(asked, others=named)
             alone = _play(asked, ALONE, folder, "playing the Coder alone")
     metrics = summarise(played, ks=ks, groups=groups, prices=prices)
     if alone:

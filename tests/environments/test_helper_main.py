@@ -126,6 +126,7 @@ DEFINED = {"aux_defined", "main_defined", "syntax"}
         ("ys = aux(xs)\n    return ys", DEFINED | {"uses_aux"}),
         ('"""Doc."""\n    return aux(xs)', DEFINED | {"uses_aux"}),
         ("ys = aux(xs)\n    return ys[0]", DEFINED | {"uses_aux", "own_work"}),
+        ("unused = aux(xs)\n    return sum(xs)", DEFINED | {"uses_aux", "own_work"}),
         ("return sum(aux(xs))", DEFINED | {"uses_aux", "own_work"}),
         ("return aux(aux(xs) + [1])", DEFINED | {"uses_aux"}),
         ("aux(xs)\n    return sum(xs)", DEFINED | {"uses_aux", "own_work", "ignores_aux"}),
