@@ -132,8 +132,9 @@ def check_references(
     """
     _validate(tasks)
     listed = known("failures") if exceptions is None else exceptions
-    wanted = [_Wanted(t, REFERENCE, t.reference_program) for t in tasks]
-    found = _Progress(progress, len(wanted))
+    # One after the other: the tasks of a large file stay in it until they are judged.
+    wanted = (_Wanted(t, REFERENCE, t.reference_program) for t in tasks)
+    found = _Progress(progress, len(tasks))
     cases = []
     for item, judgement in _judged(wanted, executor):
         found.one_more()

@@ -27,7 +27,7 @@ Line = tuple[int, dict[str, Any] | BadRecord]
 SUFFIXES: Final = (".jsonl", ".json", ".jsonl.gz", ".json.gz", ".parquet")
 
 _CHUNK = 2**16  # characters read at a time from a .json file
-_BATCH = 64  # rows: some public parquet files have rows of 50 MB
+_BATCH = 8  # rows: some public parquet files have rows of 50 MB
 _DIGITS = 4000  # below the 4,300 at which CPython 3.11 refuses to convert
 
 
@@ -113,13 +113,55 @@ def _open(path: Path) -> IO[bytes]:
     return gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")  # type: ignore[return-value]
 
 
+_MARK: Final = b"\xef\xbb\xbf"  # a byte order mark
+
+
 def _read_lines(path: Path) -> Iterator[Line]:
+    return ((number, record) for _, number, record in indexed_lines(path))
+
+
+def indexed_lines(path: Path) -> Iterator[tuple[int, int, dict[str, Any] | BadRecord]]:
+    """Read a `.jsonl` file, and say where each record stands.
+
+    Yields:
+        Offset of the line in bytes (of the text, if it is compressed), its number from 1,
+        and the record or its error.
+
+    Raises:
+        BadRecord: If the file as a whole cannot be read.
+    """
+    offset = 0
     with _whole(path), _open(path) as file:
         for number, line in enumerate(file, start=1):
-            if number == 1:
-                line = line.removeprefix(b"\xef\xbb\xbf")
-            if line.strip():
-                yield number, _line_record(line, str(path), number)
+            text = line.removeprefix(_MARK) if number == 1 else line
+            if text.strip():
+                yield offset, number, _line_record(text, str(path), number)
+            offset += len(line)
+
+
+def record_at(path: Path, offset: int, number: int) -> dict[str, Any]:
+    """Read one record of a `.jsonl` file that is not compressed.
+
+    Args:
+        path: The file.
+        offset: Where its line begins, as `indexed_lines` gave it.
+        number: Number of the line, for errors.
+
+    Raises:
+        BadConfig: If the file is gone.
+        BadRecord: If there is no record, or no longer.
+    """
+    if not path.is_file():
+        raise BadConfig(
+            f"a task file must stay where it was loaded from, got none at {str(path)!r}; "
+            "load it again"
+        )
+    with path.open("rb") as file:
+        file.seek(offset)
+        record = _line_record(file.readline().removeprefix(_MARK), str(path), number)
+    if isinstance(record, BadRecord):
+        raise record
+    return record
 
 
 def _line_record(line: bytes, source: str, number: int) -> dict[str, Any] | BadRecord:
@@ -281,7 +323,12 @@ def _arrow_batches(path: Path) -> Iterator[Any]:
 
 
 def _rows(batches: Iterable[Any]) -> Iterator[Line]:
-    rows = chain.from_iterable(batch.to_pylist() for batch in batches)
+    # Row by row: as Python objects, the rows of a batch would need as much memory again.
+    rows = (
+        batch.slice(row, 1).to_pylist()[0]
+        for batch in batches
+        for row in range(batch.num_rows)
+    )
     return enumerate(rows, start=1)
 
 

@@ -155,5 +155,21 @@ class Format:
     lines: Callable[[Path], Iterator[tuple[int, dict[str, Any] | BadRecord]]] | None = None
     """Reads the records where files of this format are not one record a line."""
 
+    def task(self, record: Record, where: Where) -> Task:
+        """Build the task of a record.
+
+        Raises:
+            BadRecord: If the record breaks the format, in whatever way.
+        """
+        try:
+            return self.read(record, where)
+        except BadRecord:
+            raise
+        except (ValueError, TypeError, LookupError, RecursionError) as error:
+            # A loader that meets something unforeseen still has to say where.
+            problem = f"{type(error).__name__}: {error}"
+            expected = f"a record of the format {self.name!r} ({problem})"
+            raise where.bad("record", record, expected) from error
+
 
 FORMATS: Final[Registry[Format]] = Registry("a task format")

@@ -8,10 +8,10 @@ format follows from its first record unless it is given.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, NamedTuple
 
 from corecode_env.core.errors import BadConfig, BadRecord
 from corecode_env.core.registry import Registry, unknown_name
@@ -23,7 +23,8 @@ from corecode_env.tasks.codeforces import CODEFORCES
 from corecode_env.tasks.cruxeval import CRUXEVAL
 from corecode_env.tasks.deepcoder import DEEPCODER
 from corecode_env.tasks.evalplus import EVALPLUS, HUMANEVALPLUS_ORIGIN, MBPPPLUS_ORIGIN
-from corecode_env.tasks.files import SUFFIXES, Line, read_records
+from corecode_env.tasks.file_tasks import FileTasks, FileTaskSet, Placed
+from corecode_env.tasks.files import SUFFIXES, indexed_lines, read_records
 from corecode_env.tasks.formats import FORMATS, Format, Record, Where
 from corecode_env.tasks.google_contests import GOOGLE_CONTESTS
 from corecode_env.tasks.hashcode import HASHCODE
@@ -35,6 +36,12 @@ from corecode_env.tasks.mbpp import MBPP
 from corecode_env.tasks.own_format import OWN
 from corecode_env.tasks.p3 import P3
 from corecode_env.tasks.pipelines_set import SET_NAMES, pipelines
+from corecode_env.tasks.problem_folder import (
+    HEURISTICS,
+    heuristics,
+    is_problem_folder,
+    load_folder,
+)
 from corecode_env.tasks.quixbugs import QUIXBUGS
 from corecode_env.tasks.synthetic1 import SYNTHETIC_1
 from corecode_env.tasks.taskset import TaskSet
@@ -73,10 +80,12 @@ class KnownSet:
     Attributes:
         description: One line.
         load: Makes the set from what stands after `name/`, which may be empty.
+        parts: Full names of the sets in it, where there are several, each with one line.
     """
 
     description: str
     load: Callable[[str], TaskSet]
+    parts: dict[str, str] = field(default_factory=dict)
 
 
 SETS: Final[Registry[KnownSet]] = Registry("a task set")
@@ -117,12 +126,35 @@ def _generated(rest: str) -> TaskSet:
     return pipelines(f"pipelines/{rest}" if rest else "pipelines")
 
 
+def _describe_pipelines(name: str) -> str:
+    _, level, *form = name.split("/")
+    forms = {"stdio": "on standard input", "repair": "a program with one wrong step to mend"}
+    told = forms[form[0]] if form else "a function of a list"
+    return f"generated: integers through {level}-level steps, {told} (all splits)"
+
+
 for _name, (_file, _text) in _BUNDLED.items():
     SETS.add(_name, KnownSet(_text, _bundled(_name, _file)))
 SETS.add(
     "pipelines",
     KnownSet(
-        "generated: lists through steps, levels 1 to 5, as pipelines/<level>", _generated
+        "generated: lists through steps, levels 1 to 5, as pipelines/<level>",
+        _generated,
+        {each: _describe_pipelines(each) for each in SET_NAMES},
+    ),
+)
+SETS.add(
+    "heuristics",
+    KnownSet(
+        "optimisation: small problems with a score to raise, as heuristics/<name>",
+        heuristics,
+        {
+            "heuristics": "optimisation: all of heuristics/<name> (all splits)",
+            **{
+                f"heuristics/{name}": f"optimisation: {title} (all splits)"
+                for name, title in HEURISTICS.items()
+            },
+        },
     ),
 )
 
@@ -131,23 +163,23 @@ def known_sets() -> dict[str, str]:
     """Return the names that `load_tasks` knows, each with one line about the set."""
     described: dict[str, str] = {}
     for name in SETS:
-        if name == "pipelines":
-            described |= {each: _describe_pipelines(each) for each in SET_NAMES}
-        else:
-            described[name] = SETS[name].description
+        described |= SETS[name].parts or {name: SETS[name].description}
     return described
 
 
-def _describe_pipelines(name: str) -> str:
-    _, level, *form = name.split("/")
-    forms = {"stdio": "on standard input", "repair": "a program with one wrong step to mend"}
-    told = forms[form[0]] if form else "a function of a list"
-    return f"generated: integers through {level}-level steps, {told} (all splits)"
-
-
 # --------------------------------------------------------------------------- loading
+ON_DISK_BYTES: Final = 64 * 2**20
+"""Size above which the tasks of a `.jsonl` file stay in it."""
+
+OnBad = Callable[[BadRecord], None]
+
+
 def load_tasks(
-    name_or_path: str | Path, format: str | None = None, *, skip_bad: bool = False
+    name_or_path: str | Path,
+    format: str | None = None,
+    *,
+    skip_bad: bool = False,
+    on_disk: bool | None = None,
 ) -> TaskSet:
     """Load a set of tasks.
 
@@ -156,11 +188,13 @@ def load_tasks(
             in it (`mbpp/601`, `humaneval/HumanEval/0`, `pipelines/4/41`), or a path.
         format: Name of the file's format in `FORMATS`; None: by the first record.
         skip_bad: Leave out records that break the format and list them in `.skipped`.
+        on_disk: Leave the tasks in their `.jsonl` file and read each when it is asked for;
+            None: if the file is larger than `ON_DISK_BYTES`.
 
     Raises:
         UnknownName: If no set, id or format has the name; suggests the nearest.
-        BadConfig: If the path does not exist or cannot hold tasks, or two tasks have
-            one id.
+        BadConfig: If the path does not exist or cannot hold tasks, two tasks have one id,
+            or tasks cannot stay in a file of this kind.
         BadRecord: At the first record that breaks the format, without `skip_bad`.
     """
     if isinstance(name_or_path, str) and not Path(name_or_path).exists():
@@ -169,16 +203,39 @@ def load_tasks(
             return SETS[name].load(rest)
         if not _looks_like_a_path(name_or_path):
             raise unknown_name("a task set or of a file", name_or_path, list(known_sets()))
+    if is_problem_folder(Path(name_or_path).expanduser()):
+        return load_folder(Path(name_or_path).expanduser()).tasks()
     skipped: list[BadRecord] = []
     on_bad = skipped.append if skip_bad else None
-    tasks = list(iter_tasks(name_or_path, format, on_bad=on_bad))
+    path = Path(name_or_path).expanduser()
+    tasks: Sequence[Task] | FileTasks
+    if _stays_on_disk(path, on_disk):
+        chosen = FORMATS[format] if format is not None else None
+        found = _read_all(indexed_lines(path), str(name_or_path), chosen, on_bad)
+        tasks = FileTasks(path, (Placed.of(*each) for each in found))
+    else:
+        tasks = list(iter_tasks(name_or_path, format, on_bad=on_bad))
     if not tasks:
         reason = f"; {skipped[0]}" if skipped else ""
         raise BadConfig(
             f"a task file must hold at least one task, got {str(name_or_path)!r} with "
             f"{len(skipped)} broken records and no other{reason}"
         )
+    if isinstance(tasks, FileTasks):
+        return FileTaskSet(tasks, str(name_or_path), skipped)
     return TaskSet(tasks, str(name_or_path), skipped)
+
+
+def _stays_on_disk(path: Path, wanted: bool | None) -> bool:
+    fits = path.is_file() and path.suffix == ".jsonl"
+    if wanted is None:
+        return fits and path.stat().st_size > ON_DISK_BYTES
+    if wanted and path.exists() and not fits:
+        raise BadConfig(
+            f"tasks can stay on disk in a .jsonl file only, got {str(path)!r}; convert it "
+            f"once: corecode tasks show {path} --json > tasks.jsonl"
+        )
+    return wanted and fits
 
 
 def _looks_like_a_path(text: str) -> bool:
@@ -189,7 +246,7 @@ def iter_tasks(
     path: str | Path,
     format: str | None = None,
     *,
-    on_bad: Callable[[BadRecord], None] | None = None,
+    on_bad: OnBad | None = None,
 ) -> Iterator[Task]:
     """Read the tasks of a file one after the other, in bounded memory.
 
@@ -204,35 +261,40 @@ def iter_tasks(
         BadRecord: At the first broken record, unless `on_bad` is given.
     """
     chosen = FORMATS[format] if format is not None else None
-    for number, record in _lines(Path(path).expanduser(), chosen):
+    place = Path(path).expanduser()
+    own = chosen.lines if chosen is not None else None
+    lines = read_records(place) if own is None else own(place)
+    placed = ((0, number, record) for number, record in lines)
+    return (found.task for found in _read_all(placed, str(path), chosen, on_bad))
+
+
+class _Found(NamedTuple):
+    """A task, and how it came out of its file."""
+
+    task: Task
+    format: Format
+    offset: int
+    number: int
+
+
+def _read_all(
+    lines: Iterable[tuple[int, int, dict[str, Any] | BadRecord]],
+    source: str,
+    chosen: Format | None,
+    on_bad: OnBad | None,
+) -> Iterator[_Found]:
+    for offset, number, record in lines:
         try:
             if isinstance(record, BadRecord):
                 raise record
-            where = Where(str(path), number)
+            where = Where(source, number)
             if chosen is None:
                 chosen = _detect(record, where)
-            yield _read(chosen, record, where)
+            yield _Found(chosen.task(record, where), chosen, offset, number)
         except BadRecord as error:
             if on_bad is None:
                 raise
             on_bad(error)
-
-
-def _lines(path: Path, chosen: Format | None) -> Iterator[Line]:
-    if chosen is not None and chosen.lines is not None:
-        return chosen.lines(path)
-    return read_records(path)
-
-
-def _read(chosen: Format, record: Record, where: Where) -> Task:
-    try:
-        return chosen.read(record, where)
-    except BadRecord:
-        raise
-    except (ValueError, TypeError, LookupError, RecursionError) as error:
-        # A loader that meets something unforeseen still has to say where.
-        expected = f"a record of the format {chosen.name!r} ({type(error).__name__}: {error})"
-        raise where.bad("record", record, expected) from error
 
 
 def _detect(record: Record, where: Where) -> Format:

@@ -43,12 +43,15 @@ class TaskSet(Sequence[Task]):
         self.skipped = tuple(skipped)
         self._tasks: Sequence[Task] = tuple(tasks)
         self._by_id = {task.id: task for task in self._tasks}
-        if len(self._by_id) < len(self._tasks):
+        self._refuse_twice([task.id for task in self._tasks], self._by_id)
+
+    def _refuse_twice(self, ids: Sequence[str], distinct: Mapping[str, object]) -> None:
+        if len(distinct) < len(ids):
             seen: set[str] = set()
-            twice = next(t.id for t in self._tasks if t.id in seen or seen.add(t.id))  # type: ignore[func-returns-value]
+            twice = next(each for each in ids if each in seen or seen.add(each))  # type: ignore[func-returns-value]
             raise BadConfig(
-                f"task ids must be distinct, got {twice!r} twice in {name}; rename one of "
-                "them, or leave it out with filter"
+                f"task ids must be distinct, got {twice!r} twice in {self.name}; rename one "
+                "of them, or leave it out with filter"
             )
 
     def __len__(self) -> int:
@@ -62,7 +65,7 @@ class TaskSet(Sequence[Task]):
     def __getitem__(self, index: int | slice) -> Task | TaskSet:
         """Return one task by position, or a set of several by slice."""
         if isinstance(index, slice):
-            return self._with(self._tasks[index])
+            return self._pick(range(len(self))[index])
         return self._tasks[index]
 
     def __repr__(self) -> str:
@@ -71,6 +74,12 @@ class TaskSet(Sequence[Task]):
 
     def _with(self, tasks: Iterable[Task]) -> TaskSet:
         return TaskSet(tasks, self.name, self.skipped)
+
+    def _pick(self, positions: Iterable[int]) -> TaskSet:
+        return self._with(self._tasks[position] for position in positions)
+
+    def _split_of_each(self) -> list[str]:
+        return [split_of(task) for task in self]
 
     def ids(self) -> list[str]:
         """Return the ids in order."""
@@ -98,13 +107,13 @@ class TaskSet(Sequence[Task]):
         """
         if name not in SPLITS:
             raise unknown_name("a split", name, list(SPLITS))
-        chosen = [task for task in self if split_of(task) == name]
+        chosen = [i for i, split in enumerate(self._split_of_each()) if split == name]
         if not chosen:
             raise SplitError(
                 f"{self.name} must hold tasks of the split {name!r}, got "
                 f"{self._counts()}; {_way_out(self, name)}"
             )
-        return self._with(chosen)
+        return self._pick(chosen)
 
     def filter(self, keep: Callable[[Task], bool]) -> TaskSet:
         """Return the tasks for which `keep` is true."""
@@ -113,7 +122,7 @@ class TaskSet(Sequence[Task]):
     def shuffle(self, seed: int) -> TaskSet:
         """Return the same tasks in a random order that depends on the seed alone."""
         order = generator(seed, "shuffle").permutation(len(self))
-        return self._with(self[int(i)] for i in order)
+        return self._pick(int(i) for i in order)
 
     def head(self, n: int) -> TaskSet:
         """Return the first n tasks, or all if there are fewer.
@@ -123,7 +132,7 @@ class TaskSet(Sequence[Task]):
         """
         if n < 0:
             raise BadConfig(f"n must not be negative, got {n}; head(0) is the empty set")
-        return self._with(self[i] for i in range(min(n, len(self))))
+        return self._pick(range(min(n, len(self))))
 
     def mix(
         self, *others: TaskSet, weights: Sequence[float] | None = None, seed: int = 0
@@ -169,23 +178,24 @@ class TaskSet(Sequence[Task]):
         Raises:
             SplitError: If a task belongs to the test or validation split.
         """
-        bad = next((task for task in self if split_of(task) != "train"), None)
+        splits = self._split_of_each()
+        bad = next((i for i, split in enumerate(splits) if split != "train"), None)
         if bad is not None:
             raise SplitError(
-                f"training tasks must belong to the split 'train', got {bad.id!r} of the "
-                f"split {split_of(bad)!r} ({self.name}: {self._counts()}): results on tasks "
+                f"training tasks must belong to the split 'train', got {self.ids()[bad]!r} of "
+                f"the split {splits[bad]!r} ({self.name}: {self._counts()}): results on tasks "
                 f"that were trained on say nothing; {_way_out(self, 'train')}"
             )
         return self
 
     def _counts(self) -> str:
-        splits = [split_of(task) for task in self]
+        splits = self._split_of_each()
         counted = {name: splits.count(name) for name in dict.fromkeys(splits)}
         return ", ".join(f"{n} of {name!r}" for name, n in counted.items()) or "no task"
 
 
 def _way_out(tasks: TaskSet, wanted: str) -> str:
-    there = dict.fromkeys(split_of(task) for task in tasks)
+    there = dict.fromkeys(tasks._split_of_each())
     if wanted in there:
         return f"take .split({wanted!r}) of it"
     if wanted == "train":
