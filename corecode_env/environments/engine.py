@@ -498,7 +498,7 @@ class TeamEnv(AECEnv[str, dict[str, Any], str | None]):
         return view
 
     def _build_view(self, role: Role) -> dict[str, Any]:
-        template = self.prompts.of(role.name, self.task.kind)
+        template = self.prompts.of(role.agent, self.task.kind)
         return view_of(role, self._brief, self._board, template, self.max_chars)
 
     def role_of(self, agent: str) -> Role:

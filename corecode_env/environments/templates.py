@@ -140,7 +140,7 @@ def packaged(name: str, known: tuple[str, ...] = PLACEHOLDERS) -> Template | Non
 
 
 class Prompts:
-    """The templates of a team: one a role, and others for kinds of task that need them."""
+    """The templates of a team: one a seat, and others for kinds of task that need them."""
 
     def __init__(self, team: Team, own: Mapping[str, Path] | None = None) -> None:
         """Read the templates.
@@ -153,31 +153,32 @@ class Prompts:
             UnknownName: If `own` names a role that the team lacks.
             BadConfig: If a file cannot be read or has an unknown placeholder.
         """
-        roles = {role.name: role.template or role.name for role in team.roles}
-        self._names = roles
         self._known = known = (*PLACEHOLDERS, *team.fields)
-        self._own: dict[str, Template] = {
-            role.name: Template(role.prompt, f"of {role.name!r}", known)
-            for role in team.roles
-            if role.prompt
-        }
-        for role, path in (own or {}).items():
-            if role not in roles:
-                raise unknown_name("a role of this team", role, sorted(roles))
-            self._own[role] = _read(Path(path), known)
-        for role, name in roles.items():
-            if role not in self._own and packaged(name, known) is None:
+        self._names = {role.agent: role.template or role.name for role in team.roles}
+        roles = {role.name for role in team.roles}
+        files: dict[str, Template] = {}
+        for name, path in (own or {}).items():
+            if name not in roles:
+                raise unknown_name("a role of this team", name, sorted(roles))
+            files[name] = _read(Path(path), known)
+        self._own: dict[str, Template] = {}
+        for role in team.roles:
+            if role.name in files:
+                self._own[role.agent] = files[role.name]
+            elif role.prompt:
+                self._own[role.agent] = Template(role.prompt, f"of {role.agent!r}", known)
+            elif packaged(name := self._names[role.agent], known) is None:
                 raise BadConfig(
-                    f"role {role!r} must have a prompt template, got none: the package "
-                    f"brings no {name}.txt; write Role({role!r}, ..., prompt='...'), or pass "
-                    f"prompts={{{role!r}: 'my_prompt.txt'}}"
+                    f"role {role.name!r} must have a prompt template, got none: the package "
+                    f"brings no {name}.txt; write Role({role.name!r}, ..., prompt='...'), or "
+                    f"pass prompts={{{role.name!r}: 'my_prompt.txt'}}"
                 )
 
-    def of(self, role: str, kind: str) -> Template:
-        """Return a role's template for a kind of task."""
-        if role in self._own:
-            return self._own[role]
-        name = self._names[role]
+    def of(self, agent: str, kind: str) -> Template:
+        """Return an agent's template for a kind of task."""
+        if agent in self._own:
+            return self._own[agent]
+        name = self._names[agent]
         template = packaged(f"{name}_{kind}", self._known) or packaged(name, self._known)
         assert template is not None, "the constructor saw it"
         return template

@@ -289,7 +289,7 @@ class raw_env(TeamEnv):
             solo_coder_v0.TEAM.roles[0],
             self._brief,
             Board(self.max_cycles, texts, self._board.round),
-            self._solo_prompts.of("coder", self.task.kind),
+            self._solo_prompts.of("coder_0", self.task.kind),
             self.max_chars,
         )
         prompt = {"role": "user", "content": view["prompt"]}

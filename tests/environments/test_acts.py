@@ -109,8 +109,15 @@ def test_a_long_field_gives_way_before_the_statement_does(started: Any) -> None:
 
 def test_a_placeholder_of_another_teams_field_is_refused(started: Any) -> None:
     stranger = replace(CODER, prompt="$problem $hint", sees=frozenset())
-    with pytest.raises(BadConfig, match=r"of 'coder'.*critique.*got '\$hint"):
+    with pytest.raises(BadConfig, match=r"of 'coder_0'.*critique.*got '\$hint"):
         started(Team((CRITIC, stranger)))
+
+
+def test_two_seats_of_one_role_may_have_prompts_of_their_own(started: Any) -> None:
+    second = replace(CODER, number=1, prompt="Try in another way: $problem")
+    env = started(Team((CRITIC, CODER, second)))
+    prompts = [env.observe(agent)["prompt"] for agent in ("coder_0", "coder_1")]
+    assert [prompt[:6] for prompt in prompts] == ["Solve:", "Try in"]
 
 
 # ------------------------------------------------------------------------------- what acts do
