@@ -54,11 +54,11 @@ class AdvantageConfig:
 
     def __post_init__(self) -> None:
         """Refuse values that could only fail once programs were judged."""
-        _one_of("advantages.scale", self.scale, SCALES)
-        _one_of("advantages.flat", self.flat, FLATS)
-        _at_least("advantages.eps", self.eps, 0.0)
-        _at_least("advantages.floor", self.floor, 0.0)
-        _one_of("advantages.ddof", self.ddof, (0, 1))
+        one_of("advantages.scale", self.scale, SCALES)
+        one_of("advantages.flat", self.flat, FLATS)
+        at_least("advantages.eps", self.eps, 0.0)
+        at_least("advantages.floor", self.floor, 0.0)
+        one_of("advantages.ddof", self.ddof, (0, 1))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -121,22 +121,28 @@ class TeamGRPOConfig:
 
     def __post_init__(self) -> None:
         """Refuse values that could only fail later, deep in a run."""
-        _one_of("stage", self.stage, STAGES)
-        _one_of("old_logprobs", self.old_logprobs, OLD_LOGPROBS)
-        _one_of("truncated", self.truncated, TRUNCATED)
-        _one_of("planner_reward", self.planner_reward, PLANNER_REWARDS)
+        one_of("stage", self.stage, STAGES)
+        one_of("old_logprobs", self.old_logprobs, OLD_LOGPROBS)
+        one_of("truncated", self.truncated, TRUNCATED)
+        one_of("planner_reward", self.planner_reward, PLANNER_REWARDS)
         for name in ("alternate_every", "tasks_per_step", "max_in_flight", "epochs"):
-            _at_least(name, getattr(self, name), 1)
+            at_least(name, getattr(self, name), 1)
         for name in ("mini_batches", "micro_batch", "eval_samples", "keep_last"):
-            _at_least(name, getattr(self, name), 1)
+            at_least(name, getattr(self, name), 1)
         for name in ("steps", "warmup_steps", "eval_every", "checkpoint_every"):
-            _at_least(name, getattr(self, name), 0)
-        _at_least("weight_decay", self.weight_decay, 0.0)
-        _at_least("importance_cap", self.importance_cap, 0.0)
-        _above("learning_rate", self.learning_rate)
-        _above("grad_clip", self.grad_clip)
+            at_least(name, getattr(self, name), 0)
+        at_least("weight_decay", self.weight_decay, 0.0)
+        at_least("importance_cap", self.importance_cap, 0.0)
+        if self.importance_cap and self.old_logprobs == "sampler":
+            raise BadConfig(
+                "importance_cap must be 0 with old_logprobs='sampler', got "
+                f"{self.importance_cap}: the weight min(p_old / p_sampler, cap) is then 1 for "
+                "every token; use old_logprobs='recompute'"
+            )
+        above("learning_rate", self.learning_rate)
+        above("grad_clip", self.grad_clip)
         for agent, number in self.samples.items():
-            _at_least(f"samples.{agent}", number, 1)
+            at_least(f"samples.{agent}", number, 1)
 
     def rate_at(self, step: int) -> float:
         """Return the learning rate of a step, counted from 0."""
@@ -145,17 +151,20 @@ class TeamGRPOConfig:
         return self.learning_rate * (step + 1) / self.warmup_steps
 
 
-def _one_of(name: str, value: object, known: tuple[object, ...]) -> None:
+def one_of(name: str, value: object, known: tuple[object, ...]) -> None:
+    """Refuse a setting that is none of those that are known."""
     if value not in known:
         raise BadConfig(f"{name} must be one of {known}, got {value!r}")
 
 
-def _at_least(name: str, value: float, least: float) -> None:
+def at_least(name: str, value: float, least: float) -> None:
+    """Refuse a setting that is less than the least, or not finite."""
     if not least <= value < float("inf"):
         raise BadConfig(f"{name} must be a finite number of at least {least}, got {value!r}")
 
 
-def _above(name: str, value: float) -> None:
+def above(name: str, value: float) -> None:
+    """Refuse a setting that is not positive, or not finite."""
     if not 0.0 < value < float("inf"):
         raise BadConfig(f"{name} must be a finite number above 0, got {value!r}")
 
@@ -212,7 +221,7 @@ def _value(hint: Any, value: Any, where: str) -> Any:
         (hint,) = (part for part in parts if part is not type(None))
         return _value(hint, value, where)
     if origin is Literal:
-        _one_of(where, value, parts)
+        one_of(where, value, parts)
         return value
     if origin is Mapping:
         if not isinstance(value, Mapping):

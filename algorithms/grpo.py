@@ -38,7 +38,13 @@ from corecode_env.algorithms.config import TeamGRPOConfig, to_record
 from corecode_env.algorithms.group_rules import turn_rewards
 from corecode_env.algorithms.reports import Callback, Progress, RunSummary, StepReport
 from corecode_env.algorithms.run_folder import TRAINING, RunFolder
-from corecode_env.algorithms.step_metrics import answers, flat_groups, outcome
+from corecode_env.algorithms.step_metrics import (
+    answers,
+    eval_metrics,
+    evaluation_of,
+    flat_groups,
+    outcome,
+)
 from corecode_env.algorithms.updates import Learner
 from corecode_env.core.errors import BadConfig, MissingExtra
 from corecode_env.core.names import role_of
@@ -212,13 +218,8 @@ class TeamGRPOTrainer:
         with own_randomness(self.config.seed, "evaluation"):
             seed = derive_seed(self.config.seed, "evaluation")
             trees = self._play(self.eval_tasks, samples, seed)
-        seen, progress = outcome(trees), self.progress
-        progress.after = {
-            "step": progress.step,
-            "pass@1": seen["solved"],
-            "pass_rate": seen["pass_rate"],
-            "sandbox_errors": seen["sandbox_errors"],
-        }
+        progress = self.progress
+        progress.after = evaluation_of(trees, progress.step)
         if progress.best is None or progress.after["pass@1"] > progress.best["pass@1"]:
             progress.best = progress.after
         return trees
@@ -247,7 +248,7 @@ class TeamGRPOTrainer:
         step, after = self.progress.step, self.progress.after
         line = {"step": step, **metrics}
         if evaluated and after is not None:
-            line |= {f"eval/{name}": value for name, value in after.items() if name != "step"}
+            line |= eval_metrics(after)
         if self.folder is not None:
             self.folder.add_metrics(line)
             if self.config.record_episodes:

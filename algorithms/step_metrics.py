@@ -34,6 +34,22 @@ def outcome(trees: Sequence[Tree]) -> Metrics:
     }
 
 
+def evaluation_of(trees: Sequence[Tree], step: int) -> Metrics:
+    """Return how an evaluation went, as `summary.json` has it."""
+    seen = outcome(trees)
+    return {
+        "step": step,
+        "pass@1": seen["solved"],
+        "pass_rate": seen["pass_rate"],
+        "sandbox_errors": seen["sandbox_errors"],
+    }
+
+
+def eval_metrics(found: Metrics) -> Metrics:
+    """Return the same as a line of metrics has it."""
+    return {f"eval/{name}": value for name, value in found.items() if name != "step"}
+
+
 def _results(trees: Sequence[Tree]) -> Iterator[TestResult]:
     for tree in trees:
         for node in tree.nodes:

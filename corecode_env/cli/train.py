@@ -1,7 +1,8 @@
-"""`corecode train`: learn from a file that says who plays what, and how they learn."""
+"""`corecode train`: agents learn as a file says, from reward or from examples."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,10 +13,14 @@ from corecode_env.cli import options
 from corecode_env.cli.terminal import output, progress, say, write_json
 
 if TYPE_CHECKING:
+    from corecode_env.agents.local_model import TransformersAgent
     from corecode_env.algorithms.reports import RunSummary, StepReport
+    from corecode_env.cli.training_file import TrainingFile
+    from corecode_env.core.seams import Agent
+    from corecode_env.executor import LocalExecutor
 
 
-@click.command(short_help="Train a Planner and a Coder with GRPO.")
+@click.command(short_help="Train a Planner and a Coder.")
 @click.argument("config", type=click.Path(dir_okay=False, path_type=Path))
 @click.option(
     "--set",
@@ -43,6 +48,8 @@ def train(
 ) -> None:
     """Train the agents that the file CONFIG (TOML) describes.
 
+    They learn from reward (GRPO), or, with `algorithm = "cold_start"`, from examples.
+
     Everything goes to the run folder: config.toml, versions.json, metrics.jsonl, episodes,
     checkpoints, TensorBoard events (where it is installed) and summary.json. A run that was
     stopped, in whatever way, goes on with --resume.
@@ -53,22 +60,37 @@ def train(
       corecode train pair.toml --set training.steps=20 --set training.seed=2 --out runs/b
       corecode train runs/b/config.toml --out runs/b --resume
     """
-    from corecode_env.algorithms.grpo import TeamGRPOTrainer
     from corecode_env.algorithms.run_folder import RunFolder
-    from corecode_env.cli.training_file import chosen_tasks, read_training_file
+    from corecode_env.cli.training_file import read_training_file
 
     file = read_training_file(config, changes)
     run_dir = out or Path("runs") / config.stem
     RunFolder(run_dir).require_writable()
-    tasks = chosen_tasks(file.tasks).require_trainable()
-    eval_tasks = None if file.evaluation is None else chosen_tasks(file.evaluation)
+    with options.executor(min_isolation, workers) as executor:
+        if file.algorithm == "cold_start":
+            if resume:
+                raise click.UsageError("--resume: a cold start is run from its beginning")
+            summary = _cold_start(file, executor, run_dir)
+        else:
+            summary = _grpo(file, executor, run_dir, resume=resume)
+    if as_json:
+        write_json(summary.to_json())
+        return
+    if summary.before is not None:
+        output().print(_table(summary))
+    output().print(f"{summary.step} steps, {summary.seconds:.0f} s; wrote {run_dir}")
+
+
+def _grpo(
+    file: TrainingFile, executor: LocalExecutor, run_dir: Path, *, resume: bool
+) -> RunSummary:
+    """Learn from reward."""
+    from corecode_env.algorithms.grpo import TeamGRPOTrainer
+
+    tasks, eval_tasks = file.tasks_to_train_on(), file.tasks_to_evaluate_on()
+    policies, frozen = _players(file)
     steps = file.training.steps
-    with progress("loading models", None):
-        policies, frozen = file.make_policies(), file.make_frozen()
-    with (
-        options.executor(min_isolation, workers) as executor,
-        progress("training", steps) as advance,
-    ):
+    with progress("training", steps) as advance:
 
         def show(report: StepReport) -> None:
             advance(1 if report.step else 0)
@@ -87,13 +109,41 @@ def train(
             run_dir=run_dir,
             about=file.tables(),
         )
-        summary = trainer.train(resume=resume)
-    if as_json:
-        write_json(summary.to_json())
-        return
-    if summary.before is not None:
-        output().print(_table(summary))
-    output().print(f"{summary.step} steps, {summary.seconds:.0f} s; wrote {run_dir}")
+        return trainer.train(resume=resume)
+
+
+def _cold_start(file: TrainingFile, executor: LocalExecutor, run_dir: Path) -> RunSummary:
+    """Learn from examples."""
+    from corecode_env.algorithms.sft import ColdStart
+    from corecode_env.records import iter_episodes
+
+    tasks, eval_tasks = file.tasks_to_train_on(), file.tasks_to_evaluate_on()
+    files = file.cold_start.episodes
+    episodes = [episode for path in files for episode in iter_episodes(Path(path))]
+
+    def show(name: str, line: Mapping[str, float]) -> None:
+        say(f"{name}: update {line['step']:.0f}, loss {line[f'{name}/loss']:.3f}")
+
+    policies, frozen = _players(file)
+    run = ColdStart(
+        policies,
+        file.env_maker(tasks, executor),
+        tasks,
+        file.cold_start,
+        episodes=episodes if files else None,
+        frozen=frozen,
+        eval_tasks=eval_tasks,
+        on_log=show,
+        run_dir=run_dir,
+        about=file.tables(),
+    )
+    return run.train()
+
+
+def _players(file: TrainingFile) -> tuple[dict[str, TransformersAgent], dict[str, Agent]]:
+    """Load the models; return who learns and who does not."""
+    with progress("loading models", None):
+        return file.make_policies(), file.make_frozen()
 
 
 def _table(summary: RunSummary) -> Table:

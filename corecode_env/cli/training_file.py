@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from corecode_env.agents import make_agent
 from corecode_env.agents.tiny import FOLDER, PROMPTS
 from corecode_env.algorithms.config import TeamGRPOConfig, from_record, to_record
+from corecode_env.algorithms.run_folder import TRAINING
+from corecode_env.algorithms.sft import COLD_START, ColdStartConfig
 from corecode_env.cli.sources import open_tasks
 from corecode_env.core.errors import BadConfig
 from corecode_env.core.registry import unknown_name
@@ -25,7 +27,7 @@ from corecode_env.rewards import Rewards, all_pass, corecode, corecode_efficienc
 from corecode_env.tasks import TaskSet
 
 if TYPE_CHECKING:
-    from corecode_env.agents.policy import TrainablePolicy
+    from corecode_env.agents.local_model import TransformersAgent
 
 TINY: Final = "tiny"
 """Stands for the model that comes with the package, and for its prompts."""
@@ -106,9 +108,22 @@ class LoraTable(PolicyTable):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class TrainingFile:
-    """All that a run is made from; one table of the file for each field."""
+class ColdStartTable(ColdStartConfig):
+    """How examples are learnt, and where they come from."""
 
+    episodes: tuple[str, ...] = ()
+    """Files of recorded episodes; empty: the reference agent plays the tasks."""
+
+
+SETTINGS: Final[Mapping[str, str]] = {"grpo": TRAINING, "cold_start": COLD_START}
+"""The table with an algorithm's own settings."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TrainingFile:
+    """All that a run is made from; one table of the file for each field but the first."""
+
+    algorithm: Literal["grpo", "cold_start"] = "grpo"
     environment: EnvironmentTable = field(default_factory=EnvironmentTable)
     tasks: TasksTable = field(default_factory=TasksTable)
     evaluation: TasksTable | None = None
@@ -121,6 +136,7 @@ class TrainingFile:
     frozen: Mapping[str, str] = field(default_factory=dict)
     """Who else plays, by role: `reference`, `transformers:FOLDER`, ..."""
     training: TeamGRPOConfig = field(default_factory=TeamGRPOConfig)
+    cold_start: ColdStartTable = field(default_factory=ColdStartTable)
 
     def __post_init__(self) -> None:
         """Refuse roles that two tables cast."""
@@ -132,11 +148,23 @@ class TrainingFile:
                 owners = [name for name in roles if name not in self.shared]
                 raise unknown_name(f"a policy that [shared] {role} could use", other, owners)
 
-    def make_policies(self) -> dict[str, TrainablePolicy]:
+    def tasks_to_train_on(self) -> TaskSet:
+        """Load what is learnt from.
+
+        Raises:
+            SplitError: If a task is meant for testing.
+        """
+        return chosen_tasks(self.tasks).require_trainable()
+
+    def tasks_to_evaluate_on(self) -> TaskSet | None:
+        """Load what is played to measure; None: nothing is."""
+        return None if self.evaluation is None else chosen_tasks(self.evaluation)
+
+    def make_policies(self) -> dict[str, TransformersAgent]:
         """Load the models."""
         from corecode_env.agents.local_model import TransformersAgent
 
-        made: dict[str, TrainablePolicy] = {
+        made = {
             role: TransformersAgent.from_pretrained(table.source, **table.settings())
             for role, table in self.policies.items()
         }
@@ -168,9 +196,10 @@ class TrainingFile:
         return partial(make, table.id, tasks=tasks, split="all", executor=executor, **options)
 
     def tables(self) -> dict[str, Any]:
-        """Return the tables of config.toml but for the trainer's own."""
+        """Return the content of config.toml but for the algorithm's own table."""
         record = to_record(self)
-        del record["training"]
+        for table in SETTINGS.values():
+            del record[table]
         return record
 
 
@@ -191,7 +220,15 @@ def read_training_file(path: Path, changes: Sequence[str]) -> TrainingFile:
         raise BadConfig(f"{path} must be TOML, got: {error}") from error
     for change in changes:
         _apply(record, change)
-    return from_record(TrainingFile, record)
+    file = from_record(TrainingFile, record)
+    wanted = SETTINGS[file.algorithm]
+    for table in SETTINGS.values():
+        if table in record and table != wanted:
+            raise BadConfig(
+                f"algorithm = {file.algorithm!r} must be set up in [{wanted}], got a table "
+                f"[{table}]; leave it out, or choose the algorithm that it belongs to"
+            )
+    return file
 
 
 def _apply(record: dict[str, Any], change: str) -> None:

@@ -139,9 +139,35 @@ def test_the_file_of_the_how_to_page_trains(run: Run, tmp_path: Path) -> None:
 
 
 @needs_torch
+def test_a_file_may_ask_for_a_cold_start(run: Run, file: Path, model: Path) -> None:
+    pytest.importorskip("trl")
+    text = file.read_text()
+    file.write_text('algorithm = "cold_start"\n' + text[: text.index("[training]")])
+    # Bytes are tokens here, and the window is 128 of them.
+    changes = (
+        "policies.coder.max_new_tokens=100",
+        "cold_start.fenced=false",
+        "evaluation=none",
+    )
+    asked = [part for change in changes for part in ("--set", change)]
+    out = file.parent / "taught"
+    result = run("train", file, *asked, "--out", out, "--json")
+    assert result.exit_code == 0, result.stderr
+    assert "coder_0: update 1, loss" in result.stderr
+    summary = json.loads(result.stdout)
+    assert summary["step"] == 1 and summary["before"] is None
+    assert (out / "checkpoints" / "step-000001" / "coder_0" / "config.json").exists()
+    assert tomllib.loads((out / "config.toml").read_text())["cold_start"]["fenced"] is False
+    again = run("train", file, *asked, "--out", out, "--resume")
+    assert again.exit_code == 2 and "run from its beginning" in again.stderr
+
+
+@needs_torch
 @pytest.mark.parametrize(
     ("change", "message"),
     [
+        ("algorithm=cold_start", "must be set up in [cold_start], got a table [training]"),
+        ("cold_start={epochs=2}", "must be set up in [training], got a table [cold_start]"),
         ("training.lerning_rate=1", "did you mean 'learning_rate'"),
         ("trainig.steps=1", "did you mean 'training'"),
         ("policies.coder.temperatur=1", "did you mean 'temperature'"),
