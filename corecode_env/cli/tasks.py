@@ -12,7 +12,7 @@ from rich.text import Text
 
 from corecode_env.cli import options
 from corecode_env.cli.check import check
-from corecode_env.cli.sources import open_tasks
+from corecode_env.cli.sources import open_tasks, stream_tasks
 from corecode_env.cli.terminal import output, printable, write_json
 from corecode_env.core.task import (
     AssertTest,
@@ -98,7 +98,7 @@ def show(
     """Show a task: its statement, how a program is called, its tests and limits.
 
     With --json and without TASK_ID every task of SOURCE is written, whatever its format
-    was: that converts a set into the package's own format.
+    was: that converts a set into the package's own format, a file of any size too.
 
     \b
     Examples:
@@ -106,10 +106,14 @@ def show(
       corecode tasks show pipelines/4/41 --reference
       corecode tasks show mbpp --json > mbpp_tasks.jsonl
     """
+    if as_json and task_id is None:
+        for task in stream_tasks(source, format_name, skip_bad=skip_bad):
+            write_json(task.to_json())
+        return
     found = open_tasks(source, format_name, skip_bad=skip_bad)
     if task_id is not None:
         chosen: Sequence[Task] = [found.get(task_id)]
-    elif as_json or len(found) == 1:
+    elif len(found) == 1:
         chosen = found
     else:
         raise click.UsageError(

@@ -87,6 +87,22 @@ def test_show_as_json_converts_a_set_without_loss(
     assert shown == [Task.from_json(double), Task.from_json(echo)]
 
 
+def test_converting_leaves_broken_records_out_and_says_so_at_the_end(
+    run: Run, tmp_path: Path, double: dict[str, Any], echo: dict[str, Any]
+) -> None:
+    file = write_lines(tmp_path / "t.jsonl", [double, {"id": "bad"}, echo])
+    result = run("tasks", "show", file, "--json", "--skip-bad")
+    assert [json.loads(line)["id"] for line in result.stdout.splitlines()] == [
+        "double",
+        "echo",
+    ]
+    assert "1 records skipped" in result.stderr
+    assert run("tasks", "show", file, "--json").exit_code == 2
+    none = write_lines(tmp_path / "none.jsonl", [{"id": "bad"}])
+    refused = run("tasks", "show", none, "--json", "--skip-bad")
+    assert refused.exit_code == 2 and "at least one task" in refused.stderr
+
+
 def test_show_of_several_tasks_without_an_id_names_one_to_ask_for(
     run: Run, source: Path
 ) -> None:
