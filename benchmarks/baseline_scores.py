@@ -6,7 +6,7 @@
 Plays environments (all, if none is named) on their default rewards with scripted agents in
 all seats and prints a Markdown table: the mean return of each agent and the fraction of
 episodes whose last program passed every test. `coder=AGENT` puts that agent in the Coder's
-seat and the reference in all others. Sampling is seeded; the sandbox is the real one.
+seats and the reference in all others. Sampling is seeded; the sandbox is the real one.
 """
 
 from __future__ import annotations
@@ -21,8 +21,15 @@ from corecode_env.core.seams import Agent
 from corecode_env.environments import ENVIRONMENTS
 
 AGENTS = ("reference", "faulty:off_by_one", "faulty:wrong_name", "random")
-MORE_AGENTS = {"debug_team_v0": ("coder=faulty:off_by_one",)}
-"""What else is worth a row: a Debugger has nothing to do beside a right Coder."""
+MORE_AGENTS = {
+    "debug_team_v0": ("coder=faulty:off_by_one",),
+    "solvita_v0": ("solver=faulty:corner_case",),
+}
+"""What else is worth a row: a Debugger has nothing to do beside a right Coder, and a Hacker
+nothing to find."""
+TASKS = ("pipelines/1", "pipelines/4")
+OTHER_TASKS = {"solvita_v0": ("pipelines/1/stdio", "pipelines/4/stdio")}
+"""Tasks of environments that do not play those above."""
 
 
 def cast(names: list[str], agents: str) -> dict[str, Agent]:
@@ -52,14 +59,14 @@ def main() -> None:
     """Play and print."""
     parser = argparse.ArgumentParser(description="Baseline scores of the environments.")
     parser.add_argument("--episodes", type=int, default=100, help="default: 100")
-    parser.add_argument("--tasks", nargs="+", default=["pipelines/1", "pipelines/4"])
+    parser.add_argument("--tasks", nargs="+", help=f"default: {' '.join(TASKS)}")
     parser.add_argument("--envs", nargs="+", default=list(ENVIRONMENTS))
     arguments = parser.parse_args()
     with LocalExecutor() as executor:
         for env_id in arguments.envs:
             print(f"\n{env_id}, {arguments.episodes} episodes\n")
             print("| tasks | agents | mean return | solved |\n|---|---|---|---|")
-            for tasks in arguments.tasks:
+            for tasks in arguments.tasks or OTHER_TASKS.get(env_id, TASKS):
                 for agent in (*AGENTS, *MORE_AGENTS.get(env_id, ())):
                     print(score(env_id, tasks, agent, arguments.episodes, executor))
 
