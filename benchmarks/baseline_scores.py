@@ -5,8 +5,9 @@
 
 Plays environments (all, if none is named) on their default rewards with scripted agents in
 all seats and prints a Markdown table: the mean return of each agent and the fraction of
-episodes whose last program passed every test. `coder=AGENT` puts that agent in the Coder's
-seats and the reference in all others. Sampling is seeded; the sandbox is the real one.
+episodes whose last program passed every test. `coder=AGENT` puts that agent in the seats of
+that role, `coder_0=AGENT` in that seat alone, and the reference in all others. Sampling is
+seeded; the sandbox is the real one.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from corecode_env.environments import ENVIRONMENTS
 AGENTS = ("reference", "faulty:off_by_one", "faulty:wrong_name", "random")
 MORE_AGENTS = {
     "debug_team_v0": ("coder=faulty:off_by_one",),
+    "tree_search_v0": ("coder_0=faulty:off_by_one",),
     "solvita_v0": ("solver=faulty:corner_case",),
 }
 """What else is worth a row: a Debugger has nothing to do beside a right Coder, and a Hacker
@@ -33,11 +35,14 @@ OTHER_TASKS = {"solvita_v0": ("pipelines/1/stdio", "pipelines/4/stdio")}
 
 
 def cast(names: list[str], agents: str) -> dict[str, Agent]:
-    """Return who plays: one agent everywhere, or ROLE=AGENT and the reference elsewhere."""
-    role, equals, agent = agents.rpartition("=")
+    """Return who plays: one agent everywhere, or SEAT=AGENT and the reference elsewhere."""
+    seat, equals, agent = agents.rpartition("=")
     if not equals:
         return {name: make_agent(agents) for name in names}
-    return {n: make_agent(agent if role_of(n) == role else "reference") for n in names}
+    return {
+        name: make_agent(agent if seat in (name, role_of(name)) else "reference")
+        for name in names
+    }
 
 
 def score(env_id: str, tasks: str, agent: str, episodes: int, executor: LocalExecutor) -> str:

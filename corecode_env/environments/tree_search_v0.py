@@ -82,7 +82,18 @@ As in `planner_coder_v0`, without `coder_sees`, and with
 
 ### Baseline scores
 
-BASELINES
+A tree of at most 8 nodes, default rewards, 100 seeded episodes a row
+(`benchmarks/baseline_scores.py`).
+
+| tasks | agents | `coder_0` | `coder_1` | solved |
+|---|---|---|---|---|
+| `pipelines/1`, `pipelines/4` | `reference` | 1.00 | 0.00 | 100 % |
+| `pipelines/1`, `pipelines/4` | `coder_0=faulty:off_by_one` | 0.00 | 1.00 | 100 % |
+| `pipelines/1`, `pipelines/4` | `faulty:off_by_one` | 0.00 | 0.00 | 0 % |
+| `pipelines/1`, `pipelines/4` | `faulty:wrong_name` | 0.00 | 0.00 | 0 % |
+| `pipelines/1`, `pipelines/4` | `random` | 0.00 | 0.00 | 0 % |
+
+The reference starts anew and is right at once, so the other Coder has no turn.
 
 ### Versions
 
