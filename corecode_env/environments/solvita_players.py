@@ -14,13 +14,14 @@ from corecode_env.core.messages import fenced
 from corecode_env.core.task import Task
 from corecode_env.environments.oracle import public_tests
 
-# Ordinary inputs: the special ones are left to the Hacker.
+# Ordinary inputs: the special ones are left to the Hacker. Of Python's random numbers only
+# those of random() are promised to stay the same from version to version.
 _NUMBERS_GENERATOR: Final = """\
 import random
 
 random.seed(int(input()))
-count = random.randrange(2, 10)
-print(*(random.randint(-9, 14) for _ in range(count)))
+count = 2 + int(8 * random.random())
+print(*(int(24 * random.random()) - 9 for _ in range(count)))
 """
 _NUMBERS_VALIDATOR: Final = """\
 import sys

@@ -16,9 +16,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from corecode_env.agents import make_agent
-from corecode_env.core.seams import Executor
+from corecode_env.core.names import role_of
+from corecode_env.core.seams import Agent, Executor
 from corecode_env.core.task import CallTest, Function, Limits, Stdio, StdioTest, Task
-from corecode_env.environments import planner_coder_v0
+from corecode_env.environments import make, planner_coder_v0
 from corecode_env.executor import LocalExecutor
 
 ROUNDS = 3
@@ -63,6 +64,11 @@ TASKS = (
     ),
 )
 
+TEAMS: tuple[tuple[str, str, dict[str, str]], ...] = (
+    ("tree_search_v0", "pipelines/2/7", {"coder": "faulty:off_by_one"}),
+    ("solvita_v0", "pipelines/2/stdio/7", {"solver": "faulty:corner_case"}),
+)
+
 
 def plain(info: dict[str, Any]) -> Any:
     """Return an info as JSON would give it back."""
@@ -72,8 +78,14 @@ def plain(info: dict[str, Any]) -> Any:
 def trace_aec(executor: Executor, coder: str, task: str) -> Iterator[Any]:
     """Yield all that an AEC loop sees."""
     env = planner_coder_v0.env(tasks=TASKS, executor=executor, max_cycles=ROUNDS, stop="all")
-    engine: Any = env.unwrapped
-    agents = {"planner": make_agent("reference"), "coder": make_agent(coder)}
+    return trace_loop(
+        env, {"planner": make_agent("reference"), "coder": make_agent(coder)}, task
+    )
+
+
+def trace_loop(env: Any, agents: dict[str, Agent], task: str) -> Iterator[Any]:
+    """Yield all that an AEC loop over an environment sees."""
+    engine = env.unwrapped
     env.reset(seed=SEED, options={"task": task})
     for agent in env.agent_iter():
         observation, reward, terminated, truncated, info = env.last()
@@ -84,6 +96,15 @@ def trace_aec(executor: Executor, coder: str, task: str) -> Iterator[Any]:
         answer = agents[request.role].act([request])[0]
         env.step(None if done else answer if isinstance(answer, str) else answer.text)
     yield episode_of(engine)
+
+
+def trace_teams(executor: Executor) -> Iterator[list[Any]]:
+    """Yield what loops over teams with acts of their own see: random streams, side runs."""
+    for env_id, task, faults in TEAMS:
+        env = make(env_id, tasks=task.rpartition("/")[0], executor=executor, max_cycles=ROUNDS)
+        roles = dict.fromkeys(map(role_of, env.possible_agents), "reference") | faults
+        agents = {role: make_agent(name) for role, name in roles.items()}
+        yield [*trace_loop(env, agents, task)]
 
 
 def trace_parallel(executor: Executor, coder: str, task: str) -> Iterator[Any]:
@@ -121,12 +142,13 @@ def trace(executor: Executor | None = None) -> list[Any]:
     if executor is None:
         with LocalExecutor(workers=1, min_isolation="L0") as own:
             return trace(own)
-    return [
+    pairs = [
         [*play(executor, coder, task.id)]
         for play in (trace_aec, trace_parallel)
         for coder in CODERS
         for task in TASKS
     ]
+    return [*pairs, *trace_teams(executor)]
 
 
 def digest_of(traced: list[Any]) -> str:
