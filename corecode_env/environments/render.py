@@ -22,6 +22,8 @@ from corecode_env.core.verdict import Judgement, TestResult, Verdict
 WIDTH: Final = 100
 """Columns of a transcript as a string."""
 MAX_SHOWN_CHARS: Final = 4_000
+MAX_WRITTEN_CHARS: Final = 1_000
+"""Characters of a field that a turn wrote beside its own text."""
 MAX_SHOWN_NOTES: Final = 3
 
 _GOOD, _BAD, _QUIET = "green", "red", "dim"
@@ -81,7 +83,7 @@ def _turn(turn: Turn, episode: Episode) -> RenderableType:
     else:
         parts.append(_program(turn.submission.program))
     for name, written in turn.written.items():
-        parts += [Text(f"{name}:", _QUIET), Text(_shown(written))]
+        parts += [Text(f"{name}:", _QUIET), Text(_shown(written, MAX_WRITTEN_CHARS))]
     if turn.judgement is not None:
         parts += [Text(), _verdict(turn.judgement), *_notes(turn.judgement)]
     if rewards := _rewards(turn):
@@ -151,5 +153,5 @@ def _rewards(turn: Turn) -> Text | None:
     return text or None
 
 
-def _shown(text: str) -> str:
-    return text if len(text) <= MAX_SHOWN_CHARS else text[:MAX_SHOWN_CHARS] + "\n[...]"
+def _shown(text: str, most: int = MAX_SHOWN_CHARS) -> str:
+    return text if len(text) <= most else text[:most] + "\n[...]"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -279,6 +280,16 @@ def test_the_tree_is_shown_within_half_of_what_a_text_may_have(
     if max_chars == 1_000:
         assert "Too long to show: node 1, 2, 3, 4, 5." in view["tree"]
         assert "Node 0.\n```python\ndef solve(xs):\n    return xs[0]\n```" in view["tree"]
+
+
+def test_a_transcript_cuts_the_tree_and_not_the_program(playing: Play) -> None:
+    long = "node: new\n```python\n" + "x = 1\n" * 300 + "```"
+    env = playing(long, render_mode="ansi")
+    assert env.observe("coder_0")["tree"].count("x = 1") == 300
+    shown = re.sub(r"\x1b\[[0-9;]*m", "", env.render())
+    assert "node 0 (anew, by coder_0)" in shown
+    assert 300 < shown.count("x = 1") < 500
+    assert "[...]" in shown
 
 
 def test_a_request_at_a_node_shows_the_problem_and_that_node_alone(
