@@ -16,8 +16,14 @@ from corecode_env.environments.registration import ENVIRONMENTS, make, normal_id
 if TYPE_CHECKING:
     from corecode_env.environments import planner_coder_v0, solo_coder_v0
     from corecode_env.environments.acts import Act, Outcome, Scene
+    from corecode_env.environments.counterfactual import (
+        CounterfactualWrapper,
+        DifferenceWrapper,
+    )
+    from corecode_env.environments.credit_wrapper import CreditWrapper
     from corecode_env.environments.engine import TeamEnv
     from corecode_env.environments.forking import fork
+    from corecode_env.environments.inside import wrap_inside
     from corecode_env.environments.options import TeamOptions
     from corecode_env.environments.reward_wrapper import (
         ParallelRewardWrapper,
@@ -31,6 +37,9 @@ if TYPE_CHECKING:
 __all__ = [
     "ENVIRONMENTS",
     "Act",
+    "CounterfactualWrapper",
+    "CreditWrapper",
+    "DifferenceWrapper",
     "Outcome",
     "ParallelRewardWrapper",
     "RewardWrapper",
@@ -46,10 +55,14 @@ __all__ = [
     "make",
     "planner_coder_v0",
     "solo_coder_v0",
+    "wrap_inside",
 ]
 
 _HOMES = {
     "Act": "acts",
+    "CounterfactualWrapper": "counterfactual",
+    "CreditWrapper": "credit_wrapper",
+    "DifferenceWrapper": "counterfactual",
     "Outcome": "acts",
     "ParallelRewardWrapper": "reward_wrapper",
     "RewardWrapper": "reward_wrapper",
@@ -62,6 +75,7 @@ _HOMES = {
     "TeamOptions": "options",
     "TurnParallelEnv": "turn_parallel",
     "fork": "forking",
+    "wrap_inside": "inside",
 }
 
 

@@ -55,8 +55,13 @@ class _Shaper:
             )
         return number
 
+    @property
+    def term_name(self) -> str:
+        """What the wrapper's change is called among the reward terms."""
+        return type(self).__name__
+
     def _with_change(self, terms: dict[str, float], change: float) -> dict[str, float]:
-        name = type(self).__name__
+        name = self.term_name
         if not change and name not in terms:
             return dict(terms)
         return {**terms, name: terms.get(name, 0.0) + change}
@@ -88,13 +93,17 @@ class RewardWrapper(_Shaper, BaseWrapper[str, dict[str, Any], str | None]):
             self._take_over({})
             return
         changes = {}
-        for agent in self.env.agents:
-            info, reward = self.env.infos[agent], self.env.rewards[agent]
-            changes[agent] = self._shaped(agent, reward, info) - reward
-            if not info["reward_valid"] or agent == actor:
+        for agent, paid in self._pay().items():
+            changes[agent] = paid - self.env.rewards[agent]
+            if not self.env.infos[agent]["reward_valid"] or agent == actor:
                 self._changes[agent] = 0.0
             self._changes[agent] += changes[agent]
         self._take_over(changes)
+
+    def _pay(self) -> dict[str, float]:
+        """Return what every agent gets for the step just made."""
+        env = self.env
+        return {a: self._shaped(a, env.rewards[a], env.infos[a]) for a in env.agents}
 
     def _take_over(self, changes: dict[str, float]) -> None:
         """Show the environment's books with our changes in them."""

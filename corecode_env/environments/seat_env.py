@@ -5,7 +5,7 @@ action  ->  SeatEnv  ->  AEC environment  <->  partners
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, cast
 
@@ -84,6 +84,14 @@ class SeatEnv(gymnasium.Env[dict[str, Any], str]):
         self.render_mode = self.engine.render_mode
         self._paid_early = 0.0
         self._early_terms: dict[str, float] = {}
+
+    def replace_game(
+        self, wrap: Callable[[AECEnv[str, dict[str, Any], str | None]], Any]
+    ) -> None:
+        """Put a wrapper around the game inside; an episode under way is lost."""
+        self.team_env = wrap(self.team_env)
+        self.observation_space = self.team_env.observation_space(self.seat)
+        self.action_space = cast("gymnasium.Space[str]", self.team_env.action_space(self.seat))
 
     @property
     def engine(self) -> TeamEnv:

@@ -8,7 +8,7 @@ ignored, so that each step is one turn and nobody acts on what it could not have
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 from gymnasium import spaces
@@ -47,6 +47,13 @@ class TurnParallelEnv(ParallelEnv[str, dict[str, Any], str | None]):
     def unwrapped(self) -> TeamEnv:  # type: ignore[override]
         """The engine inside."""
         return cast(TeamEnv, self.env.unwrapped)
+
+    def replace_game(
+        self, wrap: Callable[[AECEnv[str, dict[str, Any], str | None]], Any]
+    ) -> None:
+        """Put a wrapper around the game inside; an episode under way is lost."""
+        self.env = wrap(self.env)
+        self.agents = []
 
     @property
     def active_agent(self) -> str | None:

@@ -1,5 +1,14 @@
 """Rewards: from judgement to numbers, per agent and turn."""
 
+from corecode_env.rewards.credit import (
+    CreditRule,
+    PaidStep,
+    PerTurn,
+    PotentialShaping,
+    Split,
+    shared,
+    to_actor,
+)
 from corecode_env.rewards.paper_presets import mars2, solvita
 from corecode_env.rewards.presets import all_pass, corecode, corecode_efficiency, pass_rate
 from corecode_env.rewards.rewards import Rewards
@@ -7,8 +16,13 @@ from corecode_env.rewards.team_presets import corecode_team, helper_main
 from corecode_env.rewards.terms import RewardFunction, Term
 
 __all__ = [
+    "CreditRule",
+    "PaidStep",
+    "PerTurn",
+    "PotentialShaping",
     "RewardFunction",
     "Rewards",
+    "Split",
     "Term",
     "all_pass",
     "corecode",
@@ -17,5 +31,7 @@ __all__ = [
     "helper_main",
     "mars2",
     "pass_rate",
+    "shared",
     "solvita",
+    "to_actor",
 ]

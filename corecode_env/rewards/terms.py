@@ -59,7 +59,9 @@ class Term:
             raise RewardError(
                 f"a reward term's name must be a non-empty string, got {self.name!r}"
             )
-        _check_signature(self.name, self.fn)
+        check_function(
+            f"reward term {self.name!r}", self.fn, ("turn", "episode"), "float | None"
+        )
         _number(self.name, self.weight, "weight")
         object.__setattr__(self, "pays", _receivers(self.name, self.pays))
 
@@ -109,34 +111,54 @@ def _receivers(name: str, pays: object) -> tuple[str, ...]:
     return names
 
 
-def _check_signature(name: str, fn: object) -> None:
-    form = "fn(turn, episode) -> float | None"
+def check_function(what: str, fn: object, parameters: tuple[str, ...], returns: str) -> None:
+    """Refuse what cannot be called as a reward function is.
+
+    Args:
+        what: What the function is for, in messages.
+        fn: The function.
+        parameters: Names of the values that it is called with, by position.
+        returns: What it should return, in messages.
+
+    Raises:
+        RewardError: If it is no plain function, or takes other arguments.
+    """
+    arguments = f"({', '.join(parameters)})"
+    form = f"fn{arguments} -> {returns}"
     if not callable(fn):
-        raise RewardError(f"reward term {name!r} must be a function, got {fn!r}; write {form}")
+        raise RewardError(f"{what} must be a function, got {fn!r}; write {form}")
     if inspect.iscoroutinefunction(fn) or inspect.isgeneratorfunction(fn):
         raise RewardError(
-            f"reward term {name!r} must be a plain function, got an async or generator "
-            f"function; write {form}"
+            f"{what} must be a plain function, got an async or generator function; write "
+            f"{form}"
         )
     try:
         signature = inspect.signature(fn)
     except (TypeError, ValueError):
         return  # some builtins have no signature to read; the first call tells
     try:
-        signature.bind(None, None)
+        signature.bind(*parameters)
     except TypeError as error:
         raise RewardError(
-            f"reward term {name!r} must take (turn, episode), got {signature}: {error}; "
-            f"write {form}"
+            f"{what} must take {arguments}, got {signature}: {error}; write {form}"
         ) from error
 
 
-def _number(name: str, value: object, what: str) -> float:
+def finite(value: object, what: str, way_out: str) -> float:
+    """Return a finite number as a float.
+
+    Args:
+        value: The number; a bool is one.
+        what: What it is, in messages.
+        way_out: What to write instead, in messages.
+
+    Raises:
+        RewardError: If it is anything else.
+    """
     if not isinstance(value, Real | np.bool_):
         raise RewardError(
-            f"{what} of reward term {name!r} must be a finite number, got {value!r} of "
-            f"type {type(value).__name__}; return float(...), or None where the term does "
-            "not apply"
+            f"{what} must be a finite number, got {value!r} of type "
+            f"{type(value).__name__}; {way_out}"
         )
     try:
         number = float(value)
@@ -144,11 +166,15 @@ def _number(name: str, value: object, what: str) -> float:
         number = math.inf
     if not math.isfinite(number):
         raise RewardError(
-            f"{what} of reward term {name!r} must be finite, got {value!r}: one such "
-            "number would spoil a whole training run; return None where the term does "
-            "not apply"
+            f"{what} must be finite, got {value!r}: one such number would spoil a whole "
+            f"training run; {way_out}"
         )
     return number
+
+
+def _number(name: str, value: object, what: str) -> float:
+    way_out = "return float(...), or None where the term does not apply"
+    return finite(value, f"{what} of reward term {name!r}", way_out)
 
 
 def check_overlap(terms: Sequence[Term]) -> None:

@@ -21,7 +21,7 @@ from corecode_env.core.task import Task
 from corecode_env.core.tree import Node, Tree
 from corecode_env.environments.engine import TeamEnv
 from corecode_env.environments.forking import fork
-from corecode_env.rollout.play import annotated, as_seen
+from corecode_env.rollout.play import annotated, as_seen, paid_terms
 
 Path = tuple[int, ...]
 """Which sample was taken at each turn from the root; names one node of a tree."""
@@ -125,6 +125,6 @@ class Seat:
     def step(self, reply: Reply) -> Turn:
         """Play an answer; blocks while a program is judged."""
         self.env.step(reply.text)
-        turn = annotated(self.engine.episode.turns[-1], reply)
+        turn = annotated(self.engine.episode.turns[-1], reply, paid_terms(self.env))
         self.bury_the_dead()
         return turn

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 from pettingzoo.utils.env import AECEnv
 
 from corecode_env.core.calling import ObservationFunction, as_agent
-from corecode_env.core.episode import Episode, Turn
+from corecode_env.core.episode import Episode, RewardTerms, Turn
 from corecode_env.core.errors import BadConfig, EpisodeError
 from corecode_env.core.names import role_of
 from corecode_env.core.seams import Agent, Reply, Request
@@ -32,7 +32,7 @@ def play(
     """Play one episode and return its record.
 
     The environment stays open. Wrappers around it have their say: agents see the wrapped
-    observations, while the record holds what the engine itself saw and paid.
+    observations, and the record holds what the engine saw and what the wrappers paid.
 
     Args:
         env: An AEC environment of this package, wrapped or not.
@@ -54,6 +54,7 @@ def play(
     players = cast_players(engine.possible_agents, agents)
     env.reset(seed=seed, options=options)
     replies: list[Reply] = []
+    paid: list[RewardTerms] = []
     while env.agents:
         agent = env.agent_selection
         observation, _, terminated, truncated, _ = env.last()
@@ -65,7 +66,8 @@ def play(
         (reply,) = ask(players[agent], [request])
         replies.append(reply)
         env.step(reply.text)
-    return _with_replies(engine.episode, replies)
+        paid.append(paid_terms(env))
+    return _with_replies(engine.episode, replies, paid)
 
 
 def cast_players(names: Sequence[str], agents: Players) -> dict[str, Agent]:
@@ -131,21 +133,39 @@ def as_seen(request: Request, observation: Mapping[str, Any]) -> Request:
     return replace(request, observation=observation, messages=messages)
 
 
-def _with_replies(episode: Episode, replies: Sequence[Reply]) -> Episode:
-    """Return the episode with what agents said about their generation."""
+def paid_terms(env: AECEnv[str, Any, Any]) -> RewardTerms:
+    """Return what the last step of an environment paid, wrappers included.
+
+    The engine's record of the turn is the base, since it names the terms that did not apply
+    too; where the sandbox failed nothing was paid.
+    """
+    engine = cast(TeamEnv, env.unwrapped)
+    turn = engine.episode.turns[-1]
+    if turn.judgement is not None and not turn.judgement.valid:
+        return turn.reward_terms
+    paid: Mapping[str, Mapping[str, float]] = env.turn_terms  # type: ignore[attr-defined]
+    agents = dict.fromkeys([*turn.reward_terms, *paid])
+    return {a: {**turn.reward_terms.get(a, {}), **paid.get(a, {})} for a in agents}
+
+
+def _with_replies(
+    episode: Episode, replies: Sequence[Reply], paid: Sequence[RewardTerms]
+) -> Episode:
+    """Return the episode with what agents said about their generation, and were paid."""
     # Turns of a prefix were not generated here, and stand first.
     stored = len(episode.turns) - len(replies)
     played = (
-        annotated(turn, reply)
-        for turn, reply in zip(episode.turns[stored:], replies, strict=True)
+        annotated(turn, reply, terms)
+        for turn, reply, terms in zip(episode.turns[stored:], replies, paid, strict=True)
     )
     return replace(episode, turns=(*episode.turns[:stored], *played))
 
 
-def annotated(turn: Turn, reply: Reply) -> Turn:
-    """Return a turn with what its agent said about the generation."""
+def annotated(turn: Turn, reply: Reply, paid: RewardTerms) -> Turn:
+    """Return a turn with what its agent said about the generation, and what it paid."""
     return replace(
         turn,
+        reward_terms=paid,
         finish_reason=reply.finish_reason,
         token_ids=reply.token_ids,
         logprobs=reply.logprobs,
