@@ -37,7 +37,8 @@ class Scores:
     mask: Tensor
     """(B, T), float32: 1 on tokens of the answer, 0 on padding."""
     entropy: Tensor | None = None
-    """(B, T), float32, of the distribution that each token was drawn from, in nats."""
+    """(B, T), float32, of the distribution that each token was drawn from, in nats; carries
+    no gradient."""
 
     def __iter__(self) -> Iterator[Tensor]:
         """Iterate over the parts that are there."""

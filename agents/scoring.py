@@ -156,4 +156,7 @@ def _of_logits(
     logprobs = scaled.gather(-1, targets.unsqueeze(-1)).squeeze(-1) - total
     if not with_entropy:
         return [logprobs]
-    return [logprobs, total - (scaled.softmax(-1) * scaled).sum(-1)]
+    # Without a gradient: what a checkpoint computes again for an output that nothing is
+    # derived from stays in memory, piece by piece, until the whole gradient is there.
+    with torch.no_grad():
+        return [logprobs, total - (scaled.softmax(-1) * scaled).sum(-1)]

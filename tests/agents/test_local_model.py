@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -332,6 +333,31 @@ def test_no_more_logits_are_held_than_were_allowed() -> None:
     torch.autograd.backward(total)
     assert max(made) == 257 * 8 and len(made) == 2 * 10, "made once, and again for gradients"
     assert held_after_forward < 80 * 257, "the graph holds no logits, but weights and states"
+
+
+@pytest.mark.parametrize("with_entropy", [False, True])
+def test_the_gradient_holds_the_logits_of_one_piece_at_a_time(with_entropy: bool) -> None:
+    model = policy().model
+    pieces: list[Any] = []
+    alive: list[int] = []
+
+    def count(*call: Any) -> None:
+        alive.append(sum(piece() is not None for piece in pieces))
+        # What stands behind the tensor lives as long as the graph holds it.
+        pieces.append(weakref.ref(call[-1].untyped_storage()))
+
+    model.lm_head.register_forward_hook(count)
+    scores = answer_scores(
+        model,
+        [[1], [2]],
+        [[7] * 50, [8] * 30],
+        logits_at_once=257 * 8,
+        with_entropy=with_entropy,
+    )
+    torch.autograd.backward(scores.logprobs.sum())
+    assert len(pieces) == 2 * 10
+    assert max(alive) <= 1
+    assert scores.entropy is None or not scores.entropy.requires_grad
 
 
 def test_a_model_that_bends_its_logits_is_scored_by_its_own() -> None:
