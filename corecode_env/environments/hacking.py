@@ -9,22 +9,15 @@ the sandbox itself fails at (`SE`) never counts: it ends the episode as invalid.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from corecode_env.core.messages import fenced_blocks
 from corecode_env.core.task import StdioTest
 from corecode_env.core.verdict import TestResult, Verdict
 from corecode_env.environments.acts import Scene
-from corecode_env.environments.oracle import (
-    WRONG,
-    Artefacts,
-    answers,
-    check_outputs,
-    validity,
-)
-from corecode_env.environments.side_runs import judge_on, run_on
+from corecode_env.environments.oracle import Oracle, answers, judge_by, validity
+from corecode_env.environments.side_runs import run_on
 
 MAX_HACKS: Final = 5
 """Inputs that are tried in one turn; what comes after them is not read."""
@@ -57,7 +50,11 @@ class Hack:
     """The input with the answer of the brute force; None where it does not answer."""
     result: TestResult | None = None
     """How the program did on it; None if it was not run."""
-    breaks: bool = False
+
+    @property
+    def breaks(self) -> bool:
+        """Whether it breaks the program."""
+        return self.result is not None and self.result.verdict in SEVERITY
 
     @property
     def outcome(self) -> str:
@@ -124,53 +121,26 @@ def make_inputs(text: str, scene: Scene) -> tuple[list[str], int]:
     return list(dict.fromkeys(inputs)), failures
 
 
-def try_hacks(
-    text: str, program: str, artefacts: Artefacts, *, checker: bool, scene: Scene
-) -> HackReport:
+def try_hacks(text: str, program: str, oracle: Oracle, scene: Scene) -> HackReport:
     """Run a program on the inputs that a Hacker hands in.
 
     Args:
         text: What the Hacker wrote.
         program: The program to break.
-        artefacts: The Oracle's programs.
-        checker: Whether the Oracle's checker may be relied on. Where it may, a break by a
-            wrong answer needs its word.
+        oracle: Whose word counts.
         scene: The turn.
     """
     inputs, failures = make_inputs(text, scene)
-    takes = validity(artefacts, inputs, scene)
-    hacks = [Hack(given, valid=good) for given, good in zip(inputs, takes, strict=True)]
-    valid = [hack.given for hack in hacks if hack.valid]
-    known = dict(zip(valid, answers(artefacts, valid, scene), strict=True))
-    tests = {given: StdioTest(given, a) for given, a in known.items() if a is not None}
-    results = _results(program, artefacts, list(tests.values()), checker=checker, scene=scene)
-    for place, hack in enumerate(hacks):
-        if hack.given in tests:
-            result, breaks = results[hack.given]
-            hacks[place] = replace(hack, test=tests[hack.given], result=result, breaks=breaks)
+    takes = validity(oracle.artefacts, inputs, scene)
+    valid = [given for given, good in zip(inputs, takes, strict=True) if good]
+    answered = zip(valid, answers(oracle.artefacts, valid, scene), strict=True)
+    tests = {given: StdioTest(given, a) for given, a in answered if a is not None}
+    results: dict[str, TestResult] = {}
+    if tests:
+        judged = judge_by(oracle, program, list(tests.values()), scene)
+        results = dict(zip(tests, judged.results, strict=True))
+    hacks = (
+        Hack(given, valid=given in valid, test=tests.get(given), result=results.get(given))
+        for given in inputs
+    )
     return HackReport(tuple(hacks), failures)
-
-
-def _results(
-    program: str,
-    artefacts: Artefacts,
-    tests: Sequence[StdioTest],
-    *,
-    checker: bool,
-    scene: Scene,
-) -> dict[str, tuple[TestResult, bool]]:
-    """Return how the program does on each input, and whether that breaks it."""
-    if not tests:
-        return {}
-    results = judge_on(scene.judge, scene.task, program, tests).results
-    found = {t.input: (r, r.verdict in SEVERITY) for t, r in zip(tests, results, strict=True)}
-    differ = [
-        (test.input, test.output, result.output)
-        for test, result in zip(tests, results, strict=True)
-        if result.verdict in (Verdict.WA, Verdict.PE) and result.output is not None
-    ]
-    if checker and differ:
-        words = check_outputs(artefacts, differ, scene)
-        for (given, _, _), word in zip(differ, words, strict=True):
-            found[given] = (found[given][0], word == WRONG)
-    return found

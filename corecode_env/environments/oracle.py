@@ -17,7 +17,7 @@ from typing import Final
 from corecode_env.core.episode import Turn
 from corecode_env.core.messages import fenced_blocks
 from corecode_env.core.task import Limits, StdioTest, Task
-from corecode_env.core.verdict import TestResult, Verdict
+from corecode_env.core.verdict import Judgement, TestResult, Verdict
 from corecode_env.environments.acts import Scene
 from corecode_env.environments.feedback import scrub
 from corecode_env.environments.side_runs import judge_on, run_on, says
@@ -73,6 +73,15 @@ def read_artefacts(text: str) -> Artefacts:
     return Artefacts(**found)
 
 
+@dataclass(frozen=True, slots=True)
+class Oracle:
+    """Programs to judge by."""
+
+    artefacts: Artefacts
+    checker: bool = False
+    """Whether their checker may be relied on: then no output is wrong without its word."""
+
+
 @dataclass(slots=True)
 class Certificate:
     """What came of the Oracle's programs."""
@@ -90,6 +99,11 @@ class Certificate:
     """Solvita's reward of an Oracle by its certificate alone, in [-1, 1]."""
 
     @property
+    def oracle(self) -> Oracle:
+        """The programs, with what may be relied on."""
+        return Oracle(self.artefacts, self.checker)
+
+    @property
     def facts(self) -> dict[str, float]:
         """The same in numbers, for rewards and for later turns."""
         return {
@@ -100,24 +114,24 @@ class Certificate:
         }
 
 
-def trusted_oracle(turns: Sequence[Turn]) -> tuple[Artefacts, bool] | None:
-    """Return the latest programs that may be relied on, and whether their checker may.
+def trusted_oracle(turns: Sequence[Turn]) -> Oracle | None:
+    """Return the latest programs that may be relied on, None if there are none.
 
     Args:
         turns: The episode so far.
     """
     for turn in reversed(turns):
         if turn.facts.get(TRUSTED):
-            return read_artefacts(turn.action), bool(turn.facts[CHECKER])
+            return Oracle(read_artefacts(turn.action), bool(turn.facts[CHECKER]))
     return None
 
 
 def certify(text: str, scene: Scene, *, messages: bool = True) -> Certificate:
     """Try the Oracle's programs out.
 
-    The brute force must pass the public tests, and the validator take their inputs. Of the
-    inputs that the generator makes, enough must be valid and have an answer. A checker must
-    take the answers of the public tests, and refuse each with garbage behind it.
+    A checker must take the answers of the public tests, and refuse each with garbage behind
+    it. The brute force must pass the public tests, and the validator take their inputs. Of
+    the inputs that the generator makes, enough must be valid and have an answer.
 
     Args:
         text: What the Oracle wrote.
@@ -130,10 +144,10 @@ def certify(text: str, scene: Scene, *, messages: bool = True) -> Certificate:
         blocks = ", ".join(f"```python {name}" for name in missing)
         certificate.notes.append(f"Missing: a block that starts with {blocks}.")
         return certificate
+    _try_checker(certificate, scene)
     right = _brute_is_right(certificate, scene, messages=messages)
     if right and _public_inputs_are_valid(certificate, scene):
         _make_tests(certificate, scene)
-        _try_checker(certificate, scene)
     return certificate
 
 
@@ -153,7 +167,7 @@ def public_tests(task: Task) -> list[StdioTest]:
 
 def _brute_is_right(certificate: Certificate, scene: Scene, *, messages: bool) -> bool:
     tests, limits = public_tests(scene.task), slow(scene.task.limits)
-    judged = judge_on(scene.judge, scene.task, certificate.artefacts.brute, tests, limits)
+    judged = judge_by(certificate.oracle, certificate.artefacts.brute, tests, scene, limits)
     if judged.passed:
         certificate.notes.append("Brute force: passes the public tests.")
         return True
@@ -234,7 +248,7 @@ def _certificate_score(certificate: Certificate, scene: Scene) -> float:
     known = scene.task.reference_program
     if ratio < 1.0 or known is None:
         return 0.9 * ratio
-    judged = judge_on(scene.judge, scene.task, known, certificate.tests)
+    judged = judge_by(certificate.oracle, known, certificate.tests, scene)
     agree = sum(result.verdict is Verdict.AC for result in judged.results)
     return 1.0 if agree == len(judged.results) else -0.2 if agree else -0.5
 
@@ -262,11 +276,44 @@ def check_outputs(
     artefacts: Artefacts, cases: Sequence[tuple[str, str, str]], scene: Scene
 ) -> list[str]:
     """Return what the checker says of (input, answer, output), empty if it fails."""
-    texts = [
-        json.dumps(dict(zip(("input", "answer", "output"), c, strict=True))) for c in cases
+    lines = [
+        json.dumps({"input": given, "answer": answer, "output": output}) + "\n"
+        for given, answer, output in cases
     ]
-    runs = run_on(scene.judge, scene.task, artefacts.checker, [f"{text}\n" for text in texts])
+    runs = run_on(scene.judge, scene.task, artefacts.checker, lines)
     return [(run.output or "").strip().lower() for run in runs]
+
+
+def judge_by(
+    oracle: Oracle,
+    program: str,
+    tests: Sequence[StdioTest],
+    scene: Scene,
+    limits: Limits | None = None,
+) -> Judgement:
+    """Judge a program on tests of the team; a checker may forgive what differs.
+
+    Args:
+        oracle: The Oracle's programs.
+        program: The program.
+        tests: At least one test.
+        scene: The turn.
+        limits: What the program may use on each; None: the task's.
+    """
+    judged = judge_on(scene.judge, scene.task, program, tests, limits)
+    differ = {
+        place: (test.input, test.output, result.output)
+        for place, (test, result) in enumerate(zip(tests, judged.results, strict=True))
+        if result.verdict in (Verdict.WA, Verdict.PE) and result.output is not None
+    }
+    if not oracle.checker or not differ:
+        return judged
+    words = check_outputs(oracle.artefacts, list(differ.values()), scene)
+    results = list(judged.results)
+    for place, word in zip(differ, words, strict=True):
+        if word != WRONG:
+            results[place] = replace(results[place], verdict=Verdict.AC, note="")
+    return replace(judged, results=tuple(results))
 
 
 # ------------------------------------------------------------------- tests as a field of text

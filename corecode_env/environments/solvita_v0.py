@@ -118,8 +118,14 @@ from corecode_env.environments.engine import TeamEnv
 from corecode_env.environments.feedback import FEEDBACK, Feedback, feedback_text
 from corecode_env.environments.hacking import Hack, HackReport, try_hacks
 from corecode_env.environments.options import RENDER_MODES, TeamOptions, one_of
-from corecode_env.environments.oracle import certify, pack_tests, trusted_oracle, unpack_tests
-from corecode_env.environments.side_runs import derived_task, judge_on
+from corecode_env.environments.oracle import (
+    certify,
+    judge_by,
+    pack_tests,
+    trusted_oracle,
+    unpack_tests,
+)
+from corecode_env.environments.side_runs import derived_task
 from corecode_env.environments.solvita_players import reference_hacker, reference_oracle
 from corecode_env.environments.team import Role, Team, in_order
 from corecode_env.environments.turn_parallel import TurnParallelEnv
@@ -172,8 +178,10 @@ class Solve:
             *unpack_tests(scene.fields, "certified"),
             *unpack_tests(scene.fields, "breaks"),
         ]
-        if ready and tests:
-            own = judge_on(scene.judge, scene.task, submission.program, tests)
+        oracle = trusted_oracle(scene.turns)
+        # Without an Oracle there are no tests.
+        if ready and tests and oracle is not None:
+            own = judge_by(oracle, submission.program, tests, scene)
             ready = own.passed
             news.append(told(self.feedback, scene.task, tests, own, "The team's own tests"))
         facts = {READY: float(ready)}
@@ -202,9 +210,7 @@ class Attack:
                 "" if self.feedback == "none" else "Nothing was tried: no Oracle is certified."
             )
             return Outcome({"hacks": note}, ends=True, facts={ACCEPTED: 1.0})
-        artefacts, checker = oracle
-        program = _last_program(scene.turns)
-        report = try_hacks(text, program, artefacts, checker=checker, scene=scene)
+        report = try_hacks(text, _last_program(scene.turns), oracle, scene)
         fields = {"hacks": self._outcomes(report)}
         facts, news = report.facts, None
         broken = [(hack.test, hack.result) for hack in report.breaks]

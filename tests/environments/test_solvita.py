@@ -119,10 +119,10 @@ def test_good_programs_are_certified_and_make_tests(playing: Any) -> None:
     assert len({test.input for test in tests}) == 8
     assert all(int(test.output) == int(test.input) ** 2 for test in tests)
     assert certificate(env).splitlines() == [
+        "Checker: takes the answers of the public tests, and refuses them with garbage.",
         "Brute force: passes the public tests.",
         "Validator: takes the inputs of the public tests.",
         "Generator: 8 different inputs, 8 of them valid, 8 answered by brute force.",
-        "Checker: takes the answers of the public tests, and refuses them with garbage.",
     ]
 
 
@@ -291,6 +291,9 @@ except ValueError:
     assert facts(env)["break_ratio"] == 0.0
     env = playing("plan", oracle(checker=""), twice, inputs("77"))
     assert facts(env)["break_ratio"] == 1.0
+    always = fenced("n = int(input())\nprint(n * n * (2 if n > 3 else 1))")
+    assert facts(playing("plan", oracle(checker=checker), always)) == {"ready": 1.0}
+    assert facts(playing("plan", oracle(checker=""), always)) == {"ready": 0.0}
 
 
 def test_a_checker_that_fails_on_an_output_lets_it_pass(playing: Any) -> None:
