@@ -16,6 +16,10 @@ from corecode_env.core.verdict import Judgement
 
 EPISODE_SCHEMA: Final = "corecode/episode/1"
 
+ANSWER: Final = "answer"
+"""Fact of a judged turn: place in the episode of the turn whose program is the team's answer
+by then, where that need not be the latest."""
+
 RewardTerms = Mapping[str, Mapping[str, float | None]]
 """{agent: {term: weighted value}}; None: the term does not apply."""
 
@@ -138,9 +142,20 @@ class Episode:
         return {a: sum(turn.reward(a) for turn in self.turns) for a in self.agents}
 
     @property
+    def answer(self) -> Turn | None:
+        """The turn whose program is the team's answer, None before any.
+
+        The last one that was judged, or the one that it names by the fact `ANSWER`.
+        """
+        judged = next((turn for turn in reversed(self.turns) if turn.judgement), None)
+        if judged is None or ANSWER not in judged.facts:
+            return judged
+        return self.turns[int(judged.facts[ANSWER])]
+
+    @property
     def judgement(self) -> Judgement | None:
-        """The last judgement, None if no program was judged."""
-        return next((turn.judgement for turn in reversed(self.turns) if turn.judgement), None)
+        """The judgement of the team's answer, None if no program was judged."""
+        return None if self.answer is None else self.answer.judgement
 
     def to_json(self) -> dict[str, Any]:
         """Return the episode as one object of the *episodes* file format."""

@@ -61,7 +61,8 @@ finished tree and is an algorithm's business.
 ### For search algorithms
 
 `env.unwrapped.tree` is the tree so far: `parents`, `agents`, `scores` (public) and `rewards`
-(raw, as paid), one of each per node, and `best`, the answer. `search_tree(episode.turns)`, of
+(raw, as paid), one of each per node, and `best`, the answer; `episode.judgement` is the
+answer's. `search_tree(episode.turns)`, of
 `corecode_env.environments.search_tree`, reads the same off a record.
 
 `env.unwrapped.request_at(agent, node)` asks an agent for a program in the paper's way: the
@@ -107,6 +108,7 @@ from typing import Any, Final, Unpack
 
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
+from corecode_env.core.episode import ANSWER
 from corecode_env.core.messages import extract_program, fenced
 from corecode_env.core.registry import unknown_name
 from corecode_env.core.seams import Request
@@ -167,6 +169,8 @@ class Expand:
     def _grow(self, tree: SearchTree, choice: Choice, text: str, scene: Scene) -> Outcome:
         submission = extract_program(choice.rest)
         judgement = scene.judge(scene.task, submission.program)
+        if not judgement.valid:
+            return Outcome(submission=submission, judgement=judgement)
         number = len(tree.nodes)
         score = public_score(judgement, scored=scene.task.kind == "optimize")
         node = SearchNode(
@@ -180,16 +184,19 @@ class Expand:
             turn=len(scene.turns),
             judgement=judgement,
         )
+        grown = SearchTree((*tree.nodes, node))
         budget = scene.round + scene.rounds_left + 1
+        full = len(grown.nodes) == budget
         seen = summary(
-            SearchTree((*tree.nodes, node)),
+            grown,
             budget=budget,
             report=scene.report,
             max_chars=scene.max_chars // 2,
         )
         news = scene.report(judgement).partition("\n")[0]
-        grown = number + 1 == budget
+        assert grown.best is not None, "it has a node"
         facts = {
+            ANSWER: float(grown.best.turn),
             NODE: float(number),
             PARENT: NO_PARENT if choice.parent is None else float(choice.parent),
         }
@@ -198,7 +205,7 @@ class Expand:
             submission=submission,
             judgement=judgement,
             feedback=f"{scene.agent} added node {number}. {news}".rstrip(),
-            ends=None if self.early_stop and not grown else grown,
+            ends=None if self.early_stop and not full else full,
             facts=facts if score is None else {**facts, SCORE: score},
         )
 

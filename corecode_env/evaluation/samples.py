@@ -60,7 +60,7 @@ def samples_of(episodes: Iterable[Episode], *, shared_turns: int = 0) -> list[Sa
     for episode in episodes:
         counted = episode.turns[shared_turns:] if episode.task_id in seen else episode.turns
         seen.add(episode.task_id)
-        judged = next((turn for turn in reversed(episode.turns) if turn.judgement), None)
+        judged = episode.answer
         samples.append(
             Sample(
                 task_id=episode.task_id,

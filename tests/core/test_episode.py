@@ -1,10 +1,11 @@
 """What episodes promise."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
-from corecode_env.core.episode import Episode, Submission, Turn
+from corecode_env.core.episode import ANSWER, Episode, Submission, Turn
 from corecode_env.core.verdict import Judgement, TestResult, Verdict
 
 
@@ -43,6 +44,17 @@ def test_a_turn_may_pay_another_agent() -> None:
 def test_the_last_judgement_is_the_episodes() -> None:
     last = episode().judgement
     assert last is not None and last.passed
+
+
+def test_a_turn_may_name_an_earlier_program_as_the_answer() -> None:
+    wrong = Judgement("t", (TestResult(Verdict.WA),))
+    first = episode().turns[1]
+    named = replace(first, judgement=wrong, facts={ANSWER: 0.0})
+    unnamed = replace(first, judgement=wrong)
+    note = Turn("planner_0", 1, {}, "a note", facts={"other": 1.0})
+    assert replace(episode(), turns=(first, named, note)).answer is first
+    assert replace(episode(), turns=(first, unnamed)).judgement is wrong
+    assert replace(episode(), turns=(note,)).answer is None
 
 
 def test_another_schema_is_refused() -> None:

@@ -23,6 +23,7 @@ from corecode_env.environments.search_tree import (
     read_choice,
     search_tree,
 )
+from corecode_env.evaluation import samples_of
 from corecode_env.executor.testing import InstantExecutor
 from corecode_env.rollout import play
 
@@ -144,7 +145,11 @@ def test_the_answer_is_the_best_public_score_and_the_earliest_of_equals(
     for program in (say.wrong, say.wrong, say.half, say.right):
         env.step(f"node: new\n{program}")
         answers.append(env.tree.nodes.index(env.tree.best))
+        assert env.judgement == env.tree.best.judgement
     assert answers == [0, 0, 2, 2]
+    assert env.judgement.pass_rate == pytest.approx(1 / 3)
+    (sample,) = samples_of([env.episode])
+    assert (sample.program, sample.judgement) == (env.tree.best.program, env.judgement)
 
 
 def test_a_node_pays_its_author_alone(playing: Play, say: SimpleNamespace) -> None:
