@@ -36,6 +36,7 @@ from corecode_env.algorithms.cast import Cast, by_name
 from corecode_env.algorithms.checkpoints import Checkpoint, Checkpoints
 from corecode_env.algorithms.config import TeamGRPOConfig, to_record
 from corecode_env.algorithms.group_rules import turn_rewards
+from corecode_env.algorithms.processes import Processes, joined
 from corecode_env.algorithms.reports import Callback, Progress, RunSummary, StepReport
 from corecode_env.algorithms.run_folder import TRAINING, RunFolder
 from corecode_env.algorithms.step_metrics import (
@@ -82,6 +83,8 @@ class TeamGRPOTrainer:
         callbacks: Called after each step.
         run_dir: Where everything is written; None: nowhere.
         prefixes: Stored turns to start from, by task id, such as plans made earlier.
+        processes: With whom the work is shared; None: with those that `accelerate launch`
+            started, if it did. Files are written, and callbacks called, by the first.
         about: Further tables for config.toml: how policies and environment were made.
 
     Raises:
@@ -102,6 +105,7 @@ class TeamGRPOTrainer:
         callbacks: Sequence[Callback] = (),
         run_dir: str | Path | None = None,
         prefixes: Prefixes | None = None,
+        processes: Processes | None = None,
         about: Mapping[str, Any] | None = None,
     ) -> None:
         """Cast the team and check that it can learn."""
@@ -109,6 +113,7 @@ class TeamGRPOTrainer:
         self.tasks, self.eval_tasks = tasks.require_trainable(), eval_tasks
         self.callbacks, self.prefixes = tuple(callbacks), dict(prefixes or {})
         self.about = dict(about or {})
+        self.processes = joined() if processes is None else processes
         self.folder = None if run_dir is None else RunFolder(run_dir)
         env = make_env()
         agents = tuple(env.possible_agents)
@@ -192,17 +197,25 @@ class TeamGRPOTrainer:
     def _play(
         self, tasks: Sequence[Task], samples: Mapping[str, int], seed: int
     ) -> tuple[Tree, ...]:
-        """Return the trees of some tasks, in the order of the tasks."""
+        """Return the trees of some tasks, in the order of the tasks.
+
+        Each process plays its share; what a task's answers are drawn from does not depend
+        on who plays it.
+        """
+        places = self.processes.share(range(len(tasks)))
         grown = collect(
             self.make_env,
             self.cast.players,
-            tasks,
+            [tasks[place] for place in places],
+            indices=places,
             samples=samples,
             seed=seed,
             max_in_flight=self.config.max_in_flight,
             prefixes=self.prefixes,
         )
-        return tuple(sorted(grown, key=lambda tree: tree.index))
+        everywhere = self.processes.gather(list(grown))
+        trees = (tree for part in everywhere for tree in part)
+        return tuple(sorted(trees, key=lambda tree: tree.index))
 
     # ----------------------------------------------------------------------- evaluation
     def _evaluation_is_due(self) -> bool:
@@ -233,13 +246,18 @@ class TeamGRPOTrainer:
             return
         tables = {**self.about, TRAINING: to_record(self.config)}
         needed = self._checkpoint_bytes() * (self.config.keep_last + 2)
-        self.folder.open(tables, resume=resume, bytes_needed=needed)
-        checkpoints = self._checkpoints(self.folder)
-        checkpoints.clear_unfinished()
-        checkpoint = checkpoints.latest()
+        folder, checkpoints = self.folder, self._checkpoints(self.folder)
+
+        def latest() -> Checkpoint | None:
+            folder.open(tables, resume=resume, bytes_needed=needed)
+            checkpoints.clear_unfinished()
+            return checkpoints.latest()
+
+        checkpoint = self.processes.decide(latest)
         if checkpoint is not None:
             self._load(checkpoint)
-        self.folder.go_on_after(self.progress.step if checkpoint is not None else -1)
+        if self.processes.first:
+            folder.go_on_after(self.progress.step if checkpoint is not None else -1)
 
     def _record(
         self, metrics: dict[str, float], trees: tuple[Tree, ...], evaluated: tuple[Tree, ...]
@@ -249,7 +267,7 @@ class TeamGRPOTrainer:
         line = {"step": step, **metrics}
         if evaluated and after is not None:
             line |= eval_metrics(after)
-        if self.folder is not None:
+        if self.folder is not None and self.processes.first:
             self.folder.add_metrics(line)
             if self.config.record_episodes:
                 for name, grown in (("step", trees), ("evaluation", evaluated)):
@@ -258,20 +276,23 @@ class TeamGRPOTrainer:
 
     def _tell(self, report: StepReport) -> bool:
         """Tell the callbacks; return whether one of them wants to stop."""
-        return any([callback(report) is True for callback in self.callbacks])
+        return self.processes.decide(
+            lambda: any([callback(report) is True for callback in self.callbacks])
+        )
 
     def _finish(self) -> RunSummary:
         """Evaluate and save the last weights, if that was not done, and sum up."""
         progress, folder = self.progress, self.folder
         if progress.after is not None and progress.after["step"] != progress.step:
             self._record({}, (), self._evaluate())
-        if folder is not None:
+        writes = self.processes.first
+        if folder is not None and writes:
             latest = self._checkpoints(folder).latest()
             if progress.step and (latest is None or latest.step != progress.step):
                 self._save(folder)
         run_dir = None if folder is None else folder.path
         summary = RunSummary(**asdict(progress), seed=self.config.seed, run_dir=run_dir)
-        if folder is not None:
+        if folder is not None and writes:
             folder.write_summary(summary.to_json())
         return summary
 
@@ -279,7 +300,7 @@ class TeamGRPOTrainer:
         every, progress = self.config.checkpoint_every, self.progress
         is_best = progress.best is not None and progress.best["step"] == progress.step
         due = is_best or (every > 0 and progress.step % every == 0)
-        if self.folder is not None and due:
+        if self.folder is not None and due and self.processes.first:
             self._save(self.folder)
 
     def _checkpoints(self, folder: RunFolder) -> Checkpoints:
@@ -324,7 +345,7 @@ class TeamGRPOTrainer:
         for agent in agents:
             by_policy.setdefault(id(self.cast.policies[agent]), []).append(agent)
         learners = [
-            Learner(self.cast.policies[played[0]], played, self.config)
+            Learner(self.cast.policies[played[0]], played, self.config, self.processes)
             for played in by_policy.values()
         ]
         owners: dict[int, str] = {}

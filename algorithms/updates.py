@@ -19,6 +19,8 @@ from corecode_env.agents.policy import TrainablePolicy
 from corecode_env.algorithms.batches import Row, micro_batches, mini_batches
 from corecode_env.algorithms.config import TeamGRPOConfig
 from corecode_env.algorithms.losses import policy_loss, truncated_importance_weights
+from corecode_env.algorithms.master_weights import MasterWeights
+from corecode_env.algorithms.processes import ALONE, Processes
 from corecode_env.core.errors import BadConfig, MissingExtra, TrainingError
 
 try:
@@ -39,11 +41,17 @@ class Learner:
         name: Its key in checkpoints: the agents that it plays.
         agents: Those agents.
         policy: The policy.
-        optimiser: AdamW over its trainable parameters.
+        parameters: What the optimiser changes: its trainable weights, or their float32
+            copies (see `MasterWeights`).
+        optimiser: AdamW over them.
     """
 
     def __init__(
-        self, policy: TrainablePolicy, agents: Sequence[str], config: TeamGRPOConfig
+        self,
+        policy: TrainablePolicy,
+        agents: Sequence[str],
+        config: TeamGRPOConfig,
+        processes: Processes = ALONE,
     ) -> None:
         """Make the optimiser.
 
@@ -54,7 +62,9 @@ class Learner:
         self.agents = tuple(agents)
         self.policy = policy
         self.config = config
-        self.parameters = list(policy.trainable_parameters())
+        self.processes = processes
+        self.weights = MasterWeights(list(policy.trainable_parameters()))
+        self.parameters = self.weights.parameters
         if not self.parameters:
             raise BadConfig(f"the policy of {self.name} must have trainable parameters, got 0")
         self.optimiser = torch.optim.AdamW(
@@ -74,7 +84,11 @@ class Learner:
 
     def state_dict(self) -> dict[str, Any]:
         """Return weights and optimiser, for `load_state_dict`."""
-        return {"weights": self.policy.state_dict(), "optimiser": self.optimiser.state_dict()}
+        return {
+            "weights": self.policy.state_dict(),
+            "masters": self.weights.state(),
+            "optimiser": self.optimiser.state_dict(),
+        }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go on from a state."""
@@ -82,11 +96,13 @@ class Learner:
             # A reference that is copied when it is first needed must be the untrained one.
             self.policy.reference_logprobs([[0]], [[0]])
         self.policy.load_state_dict(state["weights"])
+        self.weights.load_state(state["masters"])
         self.optimiser.load_state_dict(state["optimiser"])
 
     def checkpoint_bytes(self) -> int:
-        """Return how much a checkpoint takes: the model, and weights with two moments."""
-        return _bytes(self.policy.model.parameters()) + 3 * _bytes(self.parameters)
+        """Return how much a checkpoint takes: the model, its weights, and two moments."""
+        weights = _bytes(self.weights.live) + _bytes(self.weights.state())
+        return _bytes(self.policy.model.parameters()) + weights + 2 * _bytes(self.parameters)
 
     def learn(self, rows: Mapping[str, Rows], step: int) -> dict[str, float]:
         """Change the weights by all rows of one step; return what happened.
@@ -117,10 +133,11 @@ class Learner:
                     norm = self._descend(step)
                     for agent in now:
                         seen[agent].add("grad_norm", norm)
+        everywhere = self.processes.gather(seen)
         return {
             f"{agent}/{name}": value
-            for agent, means in seen.items()
-            for name, value in means.values().items()
+            for agent in agents
+            for name, value in _Means.together([m[agent] for m in everywhere]).values().items()
         }
 
     def _backward(
@@ -139,7 +156,8 @@ class Learner:
         all_tokens = sum(lengths[i] for i in part)
         update_loss = 0.0
         pulling = [i for i in part if self._pulls(rows[i])]
-        for micro in micro_batches(pulling, lengths, config.micro_batch):
+        micros = list(micro_batches(pulling, lengths, config.micro_batch))
+        for micro in self.processes.share(micros):
             prompts = [rows[i].prompt_ids for i in micro]
             answers = [rows[i].answer_ids for i in micro]
             scores = policy.logprobs(prompts, answers, with_entropy=True)
@@ -173,6 +191,7 @@ class Learner:
             loss = parts.loss * part_of_update
             _require_finite("the loss", agent, step, float(loss.detach()))
             (loss * share).backward()  # type: ignore[no-untyped-call, unused-ignore]
+            self.weights.take_gradients()
             update_loss += float(loss.detach())
             seen.add("kl", float(parts.kl), tokens)
             seen.add("clipped", float(parts.clipped), tokens)
@@ -180,7 +199,9 @@ class Learner:
             if scores.entropy is not None:
                 entropy = (scores.entropy.detach() * mask).sum() / tokens
                 seen.add("entropy", float(entropy), tokens)
-        seen.add("loss", update_loss)
+        # Each process adds its part of one loss.
+        seen.sums["loss"] += update_loss
+        seen.weights["loss"] += float(self.processes.first)
 
     def _weight(self, of_rows: float, of_tokens: float) -> float:
         """Return what a micro-batch's loss counts in its update.
@@ -205,23 +226,27 @@ class Learner:
             return [_sampled(agent, row) for row in rows]
         if config.epochs * config.mini_batches == 1:
             return None
-        old: list[Tensor] = [torch.empty(0)] * len(rows)
         lengths = [len(row.answer_ids) for row in rows]
         pulling = [i for i, row in enumerate(rows) if self._pulls(row)]
+        micros = list(micro_batches(pulling, lengths, config.micro_batch))
+        mine: dict[int, Tensor] = {}
         with torch.no_grad():
-            for micro in micro_batches(pulling, lengths, config.micro_batch):
+            for micro in self.processes.share(micros):
                 scores = self.policy.logprobs(
                     [rows[i].prompt_ids for i in micro], [rows[i].answer_ids for i in micro]
                 )
                 for place, i in enumerate(micro):
-                    old[i] = scores.logprobs[place, : lengths[i]].clone()
-        return old
+                    mine[i] = scores.logprobs[place, : lengths[i]].cpu()
+        found = {i: row for part in self.processes.gather(mine) for i, row in part.items()}
+        return [found.get(i, torch.empty(0)) for i in range(len(rows))]
 
     def _descend(self, step: int) -> float:
         """Clip the gradient, take the optimiser's step; return the norm before clipping."""
+        self.processes.add_gradients(self.parameters)
         norm = float(clip_grad_norm_(self.parameters, self.config.grad_clip))
         _require_finite("the gradient", self.name, step, norm)
         self.optimiser.step()
+        self.weights.write_back()
         return norm
 
 
@@ -235,6 +260,18 @@ class _Means:
     def add(self, name: str, value: float, weight: float = 1.0) -> None:
         self.sums[name] += value * weight
         self.weights[name] += weight
+
+    @classmethod
+    def together(cls, several: Sequence[_Means]) -> _Means:
+        """Return the means of what several have seen."""
+        if len(several) == 1:
+            return several[0]
+        whole = cls()
+        for means in several:
+            for name, total in means.sums.items():
+                whole.sums[name] += total
+                whole.weights[name] += means.weights[name]
+        return whole
 
     def values(self) -> dict[str, float]:
         return {name: total / self.weights[name] for name, total in self.sums.items()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ from corecode_env.cli.terminal import output, progress, say, write_json
 
 if TYPE_CHECKING:
     from corecode_env.agents.local_model import TransformersAgent
+    from corecode_env.algorithms.processes import Processes
     from corecode_env.algorithms.reports import RunSummary, StepReport
     from corecode_env.cli.training_file import TrainingFile
     from corecode_env.core.seams import Agent
@@ -60,19 +62,27 @@ def train(
       corecode train pair.toml --set training.steps=20 --set training.seed=2 --out runs/b
       corecode train runs/b/config.toml --out runs/b --resume
     """
+    from corecode_env.algorithms.processes import joined
     from corecode_env.algorithms.run_folder import RunFolder
     from corecode_env.cli.training_file import read_training_file
 
     file = read_training_file(config, changes)
     run_dir = out or Path("runs") / config.stem
-    RunFolder(run_dir).require_writable()
+    processes = joined()
+    processes.decide(RunFolder(run_dir).require_writable)
+    if workers is None and processes.number > 1:
+        workers = max(1, (os.cpu_count() or 1) // processes.number)
     with options.executor(min_isolation, workers) as executor:
-        if file.algorithm == "cold_start":
-            if resume:
-                raise click.UsageError("--resume: a cold start is run from its beginning")
-            summary = _cold_start(file, executor, run_dir)
+        if file.algorithm == "grpo":
+            summary = _grpo(file, executor, run_dir, processes, resume=resume)
+        elif resume:
+            raise click.UsageError("--resume: a cold start is run from its beginning")
+        elif processes.number > 1:
+            raise click.UsageError("a cold start runs in one process; start it without others")
         else:
-            summary = _grpo(file, executor, run_dir, resume=resume)
+            summary = _cold_start(file, executor, run_dir)
+    if not processes.first:
+        return
     if as_json:
         write_json(summary.to_json())
         return
@@ -82,15 +92,21 @@ def train(
 
 
 def _grpo(
-    file: TrainingFile, executor: LocalExecutor, run_dir: Path, *, resume: bool
+    file: TrainingFile,
+    executor: LocalExecutor,
+    run_dir: Path,
+    processes: Processes,
+    *,
+    resume: bool,
 ) -> RunSummary:
     """Learn from reward."""
     from corecode_env.algorithms.grpo import TeamGRPOTrainer
 
     tasks, eval_tasks = file.tasks_to_train_on(), file.tasks_to_evaluate_on()
-    policies, frozen = _players(file)
+    # With several processes each has a device of its own.
+    policies, frozen = _players(file, None if processes.number == 1 else processes.device)
     steps = file.training.steps
-    with progress("training", steps) as advance:
+    with progress("training", steps, hidden=not processes.first) as advance:
 
         def show(report: StepReport) -> None:
             advance(1 if report.step else 0)
@@ -107,6 +123,7 @@ def _grpo(
             eval_tasks=eval_tasks,
             callbacks=[show],
             run_dir=run_dir,
+            processes=processes,
             about=file.tables(),
         )
         return trainer.train(resume=resume)
@@ -140,10 +157,12 @@ def _cold_start(file: TrainingFile, executor: LocalExecutor, run_dir: Path) -> R
     return run.train()
 
 
-def _players(file: TrainingFile) -> tuple[dict[str, TransformersAgent], dict[str, Agent]]:
+def _players(
+    file: TrainingFile, device: str | None = None
+) -> tuple[dict[str, TransformersAgent], dict[str, Agent]]:
     """Load the models; return who learns and who does not."""
     with progress("loading models", None):
-        return file.make_policies(), file.make_frozen()
+        return file.make_policies(device), file.make_frozen()
 
 
 def _table(summary: RunSummary) -> Table:

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from corecode_env.agents import make_agent
-from corecode_env.agents.tiny import FOLDER, PROMPTS
+from corecode_env.agents.tiny import MODELS, PROMPTS
 from corecode_env.algorithms.config import TeamGRPOConfig, from_record, to_record
 from corecode_env.algorithms.run_folder import TRAINING
 from corecode_env.algorithms.sft import COLD_START, ColdStartConfig
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from corecode_env.agents.local_model import TransformersAgent
 
 TINY: Final = "tiny"
-"""Stands for the model that comes with the package, and for its prompts."""
+"""Stands for the models that come with the package, by role, and for their prompts."""
 Split = Literal["train", "validation", "test", "all"]
 CHAT: Final[Mapping[str, Any]] = {"auto": "auto", "template": True, "plain": False}
 REWARDS: Final[Mapping[str, Callable[[], Rewards]]] = MappingProxyType(
@@ -87,10 +87,9 @@ class PolicyTable:
     dtype: str = "float32"
     device: str = "cpu"
 
-    @property
-    def source(self) -> str | Path:
-        """Where the model lies."""
-        return FOLDER if self.model == TINY else self.model
+    def source(self, role: str) -> str | Path:
+        """Return where the model of a role lies."""
+        return MODELS[role] if self.model == TINY and role in MODELS else self.model
 
     def settings(self) -> dict[str, Any]:
         """Return the arguments of `from_pretrained`, but for the model."""
@@ -160,20 +159,31 @@ class TrainingFile:
         """Load what is played to measure; None: nothing is."""
         return None if self.evaluation is None else chosen_tasks(self.evaluation)
 
-    def make_policies(self) -> dict[str, TransformersAgent]:
-        """Load the models."""
+    def make_policies(self, device: str | None = None) -> dict[str, TransformersAgent]:
+        """Load the models.
+
+        Args:
+            device: Where they go, in place of what the file says.
+        """
         from corecode_env.agents.local_model import TransformersAgent
 
+        moved = {} if device is None else {"device": device}
         made = {
-            role: TransformersAgent.from_pretrained(table.source, **table.settings())
+            role: TransformersAgent.from_pretrained(
+                table.source(role), **table.settings() | moved
+            )
             for role, table in self.policies.items()
         }
         if self.lora is not None:
             from corecode_env.agents.lora import lora_team
 
-            lora, settings = self.lora, self.lora.settings()
+            lora, settings = self.lora, self.lora.settings() | moved
             made |= lora_team(
-                lora.source, lora.roles, rank=lora.rank, alpha=lora.alpha, **settings
+                lora.source(lora.roles[0]),
+                lora.roles,
+                rank=lora.rank,
+                alpha=lora.alpha,
+                **settings,
             )
         return made | {role: made[other] for role, other in self.shared.items()}
 
