@@ -55,6 +55,8 @@ def lora_team(
         from peft import LoraConfig, get_peft_model
     except ImportError as error:
         raise MissingExtra("peft", "train") from error
+    from transformers.pytorch_utils import Conv1D
+
     if not roles or isinstance(roles, str) or len(set(roles)) != len(roles):
         raise BadConfig(f"roles must be different names, at least one, got {roles!r}")
     if isinstance(source, tuple):
@@ -63,8 +65,13 @@ def lora_team(
         model, tokenizer = load_model(source, dtype, device, False)
     layers = target_modules if isinstance(target_modules, str) else list(target_modules)
 
-    # peft says that the scale is an int, and takes any number.
-    options: dict[str, Any] = {"r": rank, "lora_alpha": alpha, "target_modules": layers}
+    options: dict[str, Any] = {
+        "r": rank,
+        "lora_alpha": alpha,  # peft says that this is an int, and takes any number
+        "target_modules": layers,
+        # GPT-2 and its like hold their matrices the other way round.
+        "fan_in_fan_out": any(isinstance(module, Conv1D) for module in model.modules()),
+    }
 
     def config() -> Any:
         return LoraConfig(task_type="CAUSAL_LM", **options)
