@@ -9,13 +9,12 @@ stored turns come out as they did the first time.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
 from corecode_env.core.episode import Submission, Turn
-from corecode_env.core.messages import extract_program
 from corecode_env.core.seeding import generator
 from corecode_env.core.task import Task
 from corecode_env.core.verdict import Judgement
@@ -24,8 +23,11 @@ Judge = Callable[[Task, str], Judgement]
 """Judges a program on a task; blocks until done."""
 
 
-@dataclass(frozen=True, slots=True)
-class Scene:
+_NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
+
+
+# Named tuples: one of each is made in every turn, and they are made faster.
+class Scene(NamedTuple):
     """What an act may build on: the episode as it stands before the turn."""
 
     task: Task
@@ -47,20 +49,21 @@ class Scene:
     """What the environment would tell the team of a judgement of its task: as much as its
     argument `feedback` allows, and nothing of hidden tests."""
     seed: int
-    """Seed of this turn: equal seeds, tasks and turns give equal ones, in forks too."""
+    """Seed of the episode."""
+    stream: tuple[str | int, ...]
+    """Name of the turn's random stream: equal for equal places of a turn, in forks too."""
     max_chars: int
     """Longest text of a field, in characters; what is longer is cut."""
 
     def rng(self) -> np.random.Generator:
         """Return the random stream of this turn; every call starts it anew."""
-        return generator(self.seed)
+        return generator(self.seed, *self.stream)
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """What came of a text."""
 
-    fields: Mapping[str, str] = field(default_factory=dict)
+    fields: Mapping[str, str] = _NOTHING
     """New texts on the board, by field; others stay. Only what the role `writes`."""
     submission: Submission | None = None
     """The program that the text led to; it becomes the board's `program`."""
@@ -70,7 +73,7 @@ class Outcome:
     """The board's new `feedback`; None: the report of the judgement, if there is one."""
     ends: bool | None = None
     """Whether the episode ends here; None: if the judgement meets the rule `stop`."""
-    facts: Mapping[str, float] = field(default_factory=dict)
+    facts: Mapping[str, float] = _NOTHING
     """Numbers for reward terms, kept in the turn; no agent sees them."""
 
 
@@ -85,28 +88,6 @@ class Act(Protocol):
         says what was expected); an exception is the environment's own failure.
         """
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class Note:
-    """The text goes to a field of the board, as it stands."""
-
-    field: str
-
-    def apply(self, text: str, scene: Scene) -> Outcome:
-        """Write the text down."""
-        return Outcome({self.field: text})
-
-
-@dataclass(frozen=True, slots=True)
-class HandIn:
-    """The program in the text is judged on the task."""
-
-    def apply(self, text: str, scene: Scene) -> Outcome:
-        """Take the program out and judge it."""
-        submission = extract_program(text)
-        judgement = scene.judge(scene.task, submission.program)
-        return Outcome(submission=submission, judgement=judgement)
 
 
 class WatchedJudge:

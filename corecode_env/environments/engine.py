@@ -25,6 +25,7 @@ from pettingzoo.utils.env import AECEnv
 from corecode_env import __version__
 from corecode_env.core.episode import Episode, RewardTerms, Turn
 from corecode_env.core.errors import BadConfig, EpisodeError, ExecutorError
+from corecode_env.core.messages import extract_program
 from corecode_env.core.seams import Executor, Request
 from corecode_env.core.seeding import derive_seed, generator
 from corecode_env.core.spaces import UnicodeText, clean_text
@@ -122,6 +123,7 @@ class TeamEnv(AECEnv[str, dict[str, Any], str | None]):
 
         self.possible_agents = list(team.agents)
         self._roles = {role.agent: role for role in team.roles}
+        self._writes = {role.agent: role.fields for role in team.roles}
         self._agent_tuple = team.agents
         size = self.max_chars, self.max_cycles
         seen, known = (*OBSERVED, *team.fields), (*KNOWN_TO_TEAM, *team.fields)
@@ -329,10 +331,8 @@ class TeamEnv(AECEnv[str, dict[str, Any], str | None]):
         """Play one turn of a live agent."""
         agent, role = self.agent_selection, self._role
         text = clean_text(str(action), self.max_chars)
-        judge = WatchedJudge(self.judges.judge)
-        outcome = role.meaning.apply(text, self._scene(agent, judge))
-        judgement = judge.failed or outcome.judgement
-        valid = judgement is None or judgement.valid
+        outcome, failed = self._act(role, text)
+        judgement, valid = failed or outcome.judgement, failed is None
         # What befell the sandbox is no news about the program.
         fields = self._checked_fields(role, outcome) if valid else {}
         feedback = self._feedback_after(outcome) if valid else ""
@@ -367,8 +367,20 @@ class TeamEnv(AECEnv[str, dict[str, Any], str | None]):
         else:
             self._truncate()
 
+    def _act(self, role: Role, text: str) -> tuple[Outcome, Judgement | None]:
+        """Return what a role's text does, and the judgement in which the sandbox failed."""
+        if role.act is not None:
+            judge = WatchedJudge(self.judges.judge)
+            outcome = role.act.apply(text, self._scene(role.agent, judge))
+            return outcome, judge.failed
+        if role.acts != "program":
+            return Outcome(dict.fromkeys(self._writes[role.agent], text)), None
+        submission = extract_program(text)
+        judgement = self.judges.judge(self.task, submission.program)
+        outcome = Outcome(submission=submission, judgement=judgement)
+        return outcome, None if judgement.valid else judgement
+
     def _scene(self, agent: str, judge: WatchedJudge) -> Scene:
-        place = ("act", self._episode_number, len(self._turns), agent)
         return Scene(
             task=self.task,
             agent=agent,
@@ -378,27 +390,31 @@ class TeamEnv(AECEnv[str, dict[str, Any], str | None]):
             turns=tuple(self._turns),
             judge=judge,
             report=self._feedback_on,
+            seed=self._require_episode(),
             # Not by the path of forks: stored turns of a fork must play again as they did.
-            seed=derive_seed(self._require_episode(), *place),
+            stream=("act", self._episode_number, len(self._turns), agent),
             max_chars=self.max_chars,
         )
 
-    def _checked_fields(self, role: Role, outcome: Outcome) -> dict[str, str]:
+    def _checked_fields(self, role: Role, outcome: Outcome) -> Mapping[str, str]:
         """Return what an outcome writes, as long as texts may be.
 
         Raises:
             BadConfig: If it writes what its role does not, or judges another task.
         """
-        if stray := set(outcome.fields) - set(role.fields):
+        if role.act is None:
+            return outcome.fields
+        known, judged = self._writes[role.agent], outcome.judgement
+        if stray := [name for name in outcome.fields if name not in known]:
             raise BadConfig(
-                f"the act of {role.agent} must write only {list(role.fields)}, got "
+                f"the act of {role.agent} must write only {list(known)}, got "
                 f"{sorted(stray)}; name them in the role's writes"
             )
-        judged = outcome.judgement
-        if role.act is not None and judged is not None and judged.task_id != self.task.id:
+        if judged is not None and (judged.task_id != self.task.id or not judged.valid):
             raise BadConfig(
-                f"the act of {role.agent} must give a judgement of {self.task.id!r}, got "
-                f"one of {judged.task_id!r}; keep those of derived tasks as facts"
+                f"the act of {role.agent} must give a judgement of {self.task.id!r} by "
+                f"scene.judge, got one of {judged.task_id!r} ({judged.verdict.meaning}); keep "
+                "those of derived tasks as facts"
             )
         return {
             name: clean_text(text, self.max_chars) for name, text in outcome.fields.items()

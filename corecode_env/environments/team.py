@@ -14,7 +14,7 @@ from typing import Final, Literal
 from corecode_env.core.episode import Turn
 from corecode_env.core.errors import BadConfig
 from corecode_env.core.task import Task
-from corecode_env.environments.acts import Act, HandIn, Note
+from corecode_env.environments.acts import Act
 
 Meaning = Literal["plan", "program", "text"]
 """What an action is: a plan that others read, a program that is judged, or any text that
@@ -116,13 +116,6 @@ class Role:
             return ("plan",)
         writes = (self.writes,) if isinstance(self.writes, str) else self.writes
         return tuple(filter(None, writes))
-
-    @property
-    def meaning(self) -> Act:
-        """What its text does."""
-        if self.act is not None:
-            return self.act
-        return HandIn() if self.acts == "program" else Note(self.fields[0])
 
     @property
     def agent(self) -> str:

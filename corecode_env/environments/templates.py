@@ -161,6 +161,7 @@ class Prompts:
             if name not in roles:
                 raise unknown_name("a role of this team", name, sorted(roles))
             files[name] = _read(Path(path), known)
+        self._found: dict[tuple[str, str], Template] = {}
         self._own: dict[str, Template] = {}
         for role in team.roles:
             if role.name in files:
@@ -176,12 +177,14 @@ class Prompts:
 
     def of(self, agent: str, kind: str) -> Template:
         """Return an agent's template for a kind of task."""
-        if agent in self._own:
-            return self._own[agent]
-        name = self._names[agent]
-        template = packaged(f"{name}_{kind}", self._known) or packaged(name, self._known)
-        assert template is not None, "the constructor saw it"
-        return template
+        found = self._found.get((agent, kind))
+        if found is None:
+            name, known = self._names[agent], self._known
+            found = self._own.get(agent) or packaged(f"{name}_{kind}", known)
+            found = found or packaged(name, known)
+            assert found is not None, "the constructor saw it"
+            self._found[agent, kind] = found
+        return found
 
 
 def _read(path: Path, known: tuple[str, ...]) -> Template:

@@ -56,7 +56,9 @@ def view_of(
 ) -> dict[str, Any]:
     """Return what a role observes, its finished prompt included."""
     full, sees = role.task_view == "statement", role.sees
-    texts = {name: text if name in sees else "" for name, text in board.texts.items()}
+    texts = board.texts
+    if not sees.issuperset(texts):
+        texts = {name: text if name in sees else "" for name, text in texts.items()}
     values = {
         "role": role.name,
         "problem": brief.statement.strip("\n") if full else "",

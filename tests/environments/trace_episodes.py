@@ -67,6 +67,9 @@ TASKS = (
 TEAMS: tuple[tuple[str, str, dict[str, str]], ...] = (
     ("tree_search_v0", "pipelines/2/7", {"coder": "faulty:off_by_one"}),
     ("solvita_v0", "pipelines/2/stdio/7", {"solver": "faulty:corner_case"}),
+    ("debug_team_v0", "pipelines/2/7", {"coder": "faulty:returns_none", "debugger": "random"}),
+    ("retrieval_team_v0", "pipelines/2/7", {"coder": "faulty:off_by_one"}),
+    ("helper_main_v0", "pipelines/3/7", {"main": "faulty:off_by_one"}),
 )
 
 
