@@ -32,6 +32,13 @@ if TYPE_CHECKING:
     )
     from corecode_env.environments.seat_env import SeatEnv
     from corecode_env.environments.team import Role, Team
+    from corecode_env.environments.text_wrappers import (
+        History,
+        PromptTemplate,
+        RoleIndicator,
+        TextWrapper,
+        Truncate,
+    )
     from corecode_env.environments.turn_parallel import TurnParallelEnv
 
 __all__ = [
@@ -40,16 +47,21 @@ __all__ = [
     "CounterfactualWrapper",
     "CreditWrapper",
     "DifferenceWrapper",
+    "History",
     "Outcome",
     "ParallelRewardWrapper",
+    "PromptTemplate",
     "RewardWrapper",
     "Role",
+    "RoleIndicator",
     "Scene",
     "SeatEnv",
     "SeatRewardWrapper",
     "Team",
     "TeamEnv",
     "TeamOptions",
+    "TextWrapper",
+    "Truncate",
     "TurnParallelEnv",
     "fork",
     "make",
@@ -63,16 +75,21 @@ _HOMES = {
     "CounterfactualWrapper": "counterfactual",
     "CreditWrapper": "credit_wrapper",
     "DifferenceWrapper": "counterfactual",
+    "History": "text_wrappers",
     "Outcome": "acts",
     "ParallelRewardWrapper": "reward_wrapper",
+    "PromptTemplate": "text_wrappers",
     "RewardWrapper": "reward_wrapper",
     "Role": "team",
+    "RoleIndicator": "text_wrappers",
     "Scene": "acts",
     "SeatEnv": "seat_env",
     "SeatRewardWrapper": "reward_wrapper",
     "Team": "team",
     "TeamEnv": "engine",
     "TeamOptions": "options",
+    "TextWrapper": "text_wrappers",
+    "Truncate": "text_wrappers",
     "TurnParallelEnv": "turn_parallel",
     "fork": "forking",
     "wrap_inside": "inside",

@@ -25,8 +25,7 @@ from pettingzoo.utils.env import AECEnv
 from corecode_env.core.calling import ObservationFunction, as_agent
 from corecode_env.core.episode import Turn
 from corecode_env.core.errors import BadConfig, ExecutorError, RewardError
-from corecode_env.core.names import role_of
-from corecode_env.core.registry import unknown_name
+from corecode_env.core.names import by_agent, role_of
 from corecode_env.core.seams import Agent
 from corecode_env.environments.engine import TeamEnv
 from corecode_env.environments.forking import fork
@@ -61,31 +60,22 @@ class DifferenceWrapper(RewardWrapper):
                 game itself paid all agents.
 
         Raises:
-            RewardError: If `defaults` names nobody here or is no text, or `value` cannot be
-                called with an episode.
+            UnknownName: If `defaults` names nobody here.
+            RewardError: If a default is no text, or `value` cannot be called with an
+                episode.
         """
         super().__init__(env)
         form = "write {'planner': ''}"
         if not isinstance(defaults, Mapping) or not defaults:
             raise RewardError(f"defaults must be texts by agent, got {defaults!r}; {form}")
-        agents = list(env.possible_agents)
-        known = [*agents, *(role_of(agent) for agent in agents)]
-        for name, text in defaults.items():
-            if name not in known:
-                problem = unknown_name("an agent or role here", name, sorted(set(known)))
-                raise RewardError(f"defaults must be for agents of the team: {problem}")
+        self.defaults = by_agent(defaults, env.possible_agents)
+        for agent, text in self.defaults.items():
             if not isinstance(text, str):
                 raise RewardError(
-                    f"the default of {name!r} must be a text, got {text!r}; {form}"
+                    f"the default of {agent!r} must be a text, got {text!r}; {form}"
                 )
         check_function("value", value, ("episode",), "float")
         self.value = value
-        self.defaults = {
-            agent: defaults[name]
-            for agent in agents
-            for name in (agent, role_of(agent))
-            if name in defaults
-        }
         self._start: Game | None = None
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
@@ -93,6 +83,10 @@ class DifferenceWrapper(RewardWrapper):
         super().reset(seed=seed, options=options)
         (self._start,) = fork(self.env, 1)
         self._stored = len(self._engine.episode.turns)
+
+    def shared_parts(self) -> tuple[object, ...]:
+        """Return what forks share: the value, which may hold a model."""
+        return (self.value,)
 
     @property
     def _engine(self) -> TeamEnv:
@@ -174,6 +168,7 @@ class CounterfactualWrapper(DifferenceWrapper):
             value: As for `DifferenceWrapper`.
 
         Raises:
+            UnknownName: If `defaults` or `partners` names nobody here.
             RewardError: As for `DifferenceWrapper`.
             BadConfig: If an agent has nobody to play it on, a partner is no agent, or
                 `samples` is not at least 1.
@@ -182,17 +177,10 @@ class CounterfactualWrapper(DifferenceWrapper):
         if isinstance(samples, bool) or not isinstance(samples, int) or samples < 1:
             raise BadConfig(f"samples must be a whole number of at least 1, got {samples!r}")
         self.samples = samples
-        agents = list(env.possible_agents)
-        known = [*agents, *(role_of(agent) for agent in agents)]
-        for name in partners:
-            if name not in known:
-                raise unknown_name("an agent or role here", name, sorted(set(known)))
+        agents = env.possible_agents
         # Under this name forks share partners instead of copying the models in them.
         self.partners: dict[str, Agent] = {
-            agent: as_agent(partners[name])
-            for agent in agents
-            for name in (agent, role_of(agent))
-            if name in partners
+            agent: as_agent(partner) for agent, partner in by_agent(partners, agents).items()
         }
         needed = {a for a in agents for other in self.defaults if other != a}
         if lacking := sorted(needed - self.partners.keys()):

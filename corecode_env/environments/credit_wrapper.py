@@ -42,6 +42,10 @@ class CreditWrapper(RewardWrapper):
         """The rule's name."""
         return name_of(self.rule)
 
+    def shared_parts(self) -> tuple[object, ...]:
+        """Return what forks share: the rule, which may hold a model."""
+        return (self.rule,)
+
     def _pay(self) -> dict[str, float]:
         env = self.env
         if not all(info["reward_valid"] for info in env.infos.values()):

@@ -16,7 +16,8 @@ def fork(env: EnvT, n: int) -> list[EnvT]:
     """Return n copies of an environment that go on from here, each on its own.
 
     The whole stack is copied: wrappers, a parallel or seat view, the engine. Executor,
-    tasks, rewards, prompts and partners are shared; the parent is untouched and goes on
+    tasks, rewards, prompts, partners and what wrappers name in `shared_parts()` are shared;
+    the parent is untouched and goes on
     owning the executor. Child i's random streams derive from the seed, the episode, the
     path of forks and i: equal forks play alike, different children apart.
 
@@ -36,7 +37,7 @@ def fork(env: EnvT, n: int) -> list[EnvT]:
         raise BadConfig(f"n must be a whole number of at least 0, got {n!r}")
     children = []
     for number in range(count):
-        shared = [*engine.shared_parts(), *_partners(env)]
+        shared = [*engine.shared_parts(), *_shared_by_wrappers(env)]
         child = deepcopy(env, {id(part): part for part in shared})
         _engine_of(child).become_fork(number)
         children.append(child)
@@ -58,10 +59,18 @@ def _engine_of(env: Any) -> TeamEnv:
     return seen
 
 
-def _partners(env: Any) -> list[object]:
-    """Return the partners of a seat view: agents may hold models, and are not copied."""
+def _shared_by_wrappers(env: Any) -> list[object]:
+    """Return what the layers around the engine share instead of copying.
+
+    A seat view's partners: agents may hold models. And what a wrapper names itself, by a
+    method `shared_parts`.
+    """
     seen, found = env, []
     while seen is not None and not isinstance(seen, TeamEnv):
         found.extend(vars(seen).get("partners", {}).values())
+        # Asked of the class: wrappers pass on what they do not have to the engine.
+        named = getattr(type(seen), "shared_parts", None)
+        if named is not None:
+            found.extend(named(seen))
         seen = vars(seen).get("team_env") or vars(seen).get("env")
     return found

@@ -10,6 +10,7 @@ from typing import Any
 import gymnasium
 import pytest
 
+from corecode_env.core.episode import Episode
 from corecode_env.core.errors import BadConfig, ExecutorError, RewardError, UnknownName
 from corecode_env.core.seams import Request
 from corecode_env.core.task import Task
@@ -227,8 +228,17 @@ def test_stored_turns_stay_as_they_are(make: Make, say: SimpleNamespace) -> None
     assert paid == pytest.approx({"planner_0": 0.0, "coder_0": RIGHT - WRONG})
 
 
+def test_an_agents_own_default_goes_before_its_roles(make: Make, say: SimpleNamespace) -> None:
+    env = DifferenceWrapper(make(), {"coder_0": say.half, "coder": say.wrong})
+    # 2.4 less what the half right program pays: twice 1/3 + 0.1
+    assert play_aec(env, "good", say.right)["coder_0"] == pytest.approx(2.2 - 2 / 3)
+
+
 def test_a_value_of_ones_own_may_be_compared(make: Make, say: SimpleNamespace) -> None:
-    env = DifferenceWrapper(make(), {"coder": say.half}, value=lambda e: e.judgement.pass_rate)
+    def rate(episode: Episode) -> float:
+        return 0.0 if episode.judgement is None else episode.judgement.pass_rate
+
+    env = DifferenceWrapper(make(), {"coder": say.half}, value=rate)
     assert play_aec(env, "good", say.right)["coder_0"] == pytest.approx(1 - 1 / 3)
 
 
@@ -254,7 +264,8 @@ def test_partners_see_the_default_and_are_asked_as_often_as_was_said(
 
 
 def test_playing_again_leaves_the_episode_alone(make: Make, say: SimpleNamespace) -> None:
-    plain, credited = make(), DifferenceWrapper(make(), {"coder": ""})
+    plain: Any = make()
+    credited: Any = DifferenceWrapper(make(), {"coder": ""})
     for env in (plain, credited):
         env.reset(seed=3)
         env.step("good")
@@ -314,40 +325,46 @@ def test_only_our_environments_can_be_wrapped_inside() -> None:
 
 
 # ------------------------------------------------------------------------------- misuse
+# Without their types: what they are given here is wrong on purpose.
+Credit: Any = CreditWrapper
+Difference: Any = DifferenceWrapper
+Counterfactual: Any = CounterfactualWrapper
+
+
 @pytest.mark.parametrize(
     ("wrap", "error", "problem"),
     [
-        (lambda env: CreditWrapper(env, lambda a, b: {}), RewardError, r"write fn\(step\)"),
-        (lambda env: CreditWrapper(env, None), RewardError, "must be a function"),
-        (lambda env: DifferenceWrapper(env, {}), RewardError, r"write \{'planner': ''\}"),
+        (lambda env: Credit(env, lambda a, b: {}), RewardError, r"write fn\(step\)"),
+        (lambda env: Credit(env, None), RewardError, "must be a function"),
+        (lambda env: Difference(env, {}), RewardError, r"write \{'planner': ''\}"),
         (
-            lambda env: DifferenceWrapper(env, {"planer": ""}),
-            RewardError,
+            lambda env: Difference(env, {"planer": ""}),
+            UnknownName,
             "did you mean 'planner'",
         ),
-        (lambda env: DifferenceWrapper(env, {"coder": 3}), RewardError, "must be a text"),
+        (lambda env: Difference(env, {"coder": 3}), RewardError, "must be a text"),
         (
-            lambda env: DifferenceWrapper(env, {"coder": ""}, value=lambda: 0.0),
+            lambda env: Difference(env, {"coder": ""}, value=lambda: 0.0),
             RewardError,
             r"write fn\(episode\) -> float",
         ),
         (
-            lambda env: CounterfactualWrapper(env, {"planner": ""}, {}),
+            lambda env: Counterfactual(env, {"planner": ""}, {}),
             BadConfig,
             "partners must name who plays coder_0.*add 'coder': an agent",
         ),
         (
-            lambda env: CounterfactualWrapper(env, {"planner": ""}, {"codr": lambda o: ""}),
+            lambda env: Counterfactual(env, {"planner": ""}, {"codr": lambda o: ""}),
             UnknownName,
             "did you mean 'coder'",
         ),
         (
-            lambda env: CounterfactualWrapper(env, {"planner": ""}, {"coder": 3}),
+            lambda env: Counterfactual(env, {"planner": ""}, {"coder": 3}),
             BadConfig,
             "an agent must be",
         ),
         (
-            lambda env: CounterfactualWrapper(
+            lambda env: Counterfactual(
                 env, {"planner": ""}, {"coder": lambda o: ""}, samples=0
             ),
             BadConfig,

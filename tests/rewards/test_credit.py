@@ -207,7 +207,7 @@ def test_a_rule_of_another_form_is_refused_at_once(rule: Any) -> None:
         (lambda: Split({"coder": 0}), "must not all be 0"),
         (lambda: Split({"coder": -1}), "share of 'coder' must not be negative"),
         (lambda: Split({"coder": float("nan")}), "share of 'coder' must be finite"),
-        (lambda: Split({"coder": "half"}), r"write Split\(\{'planner': 1, 'coder': 3\}\)"),
+        (lambda: Split({"coder": "half"}), r"write Split\(\{'planner': 1, 'coder': 3\}\)"),  # type: ignore[dict-item]
         (lambda: Split([1, 2]), "shares must be a dict"),  # type: ignore[arg-type]
         (lambda: PotentialShaping(lambda: 0.0), r"write fn\(episode\) -> float"),  # type: ignore[arg-type, misc]
         (lambda: PotentialShaping(3), "phi must be a function"),  # type: ignore[arg-type]

@@ -153,7 +153,7 @@ def test_a_played_episode_holds_what_every_wrapper_paid() -> None:
 
 
 def test_the_engines_own_record_stays_what_the_game_paid() -> None:
-    env = CreditWrapper(make(), shared)
+    env: Any = CreditWrapper(make(), shared)
     played = play(env, {"planner": lambda seen: "a", "coder": lambda seen: "2"}, seed=1)
     assert env.unwrapped.episode.returns == {"planner_0": 0.0, "coder_0": 0.5}
     assert played.returns == {"planner_0": 0.5, "coder_0": 0.5}
