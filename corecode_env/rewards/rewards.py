@@ -44,6 +44,7 @@ class Rewards:
             )
         self.terms: tuple[Term, ...] = tuple(as_term(term) for term in terms)
         check_overlap(self.terms)
+        self._receivers: dict[tuple[str, ...], list[tuple[Term, list[str]]]] = {}
 
     def __call__(self, turn: Turn, episode: Episode) -> dict[str, dict[str, float | None]]:
         """Return what a turn pays: `{agent: {term: weighted value}}`.
@@ -62,15 +63,24 @@ class Rewards:
         """
         invalid = turn.judgement is not None and not turn.judgement.valid
         paid: dict[str, dict[str, float | None]] = {agent: {} for agent in episode.agents}
-        for term in self.terms:
-            receivers = [agent for agent in episode.agents if term.pays_agent(agent)]
-            _check_receivers(term, episode.agents)
-            if not receivers:
-                continue
+        for term, receivers in self._paying(episode.agents):
             value = None if invalid else term.value(turn, episode)
             for agent in receivers:
                 paid[agent][term.name] = value
         return paid
+
+    def _paying(self, agents: tuple[str, ...]) -> list[tuple[Term, list[str]]]:
+        """Return the terms that pay somebody in a team, and whom; found once a team."""
+        found = self._receivers.get(agents)
+        if found is None:
+            found = []
+            for term in self.terms:
+                _check_receivers(term, agents)
+                receivers = [agent for agent in agents if term.pays_agent(agent)]
+                if receivers:
+                    found.append((term, receivers))
+            self._receivers[agents] = found
+        return found
 
     @property
     def deterministic(self) -> bool:
