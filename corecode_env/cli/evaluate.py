@@ -17,7 +17,6 @@ from corecode_env.cli.exits import Exit
 from corecode_env.cli.sources import open_tasks
 from corecode_env.cli.terminal import output, progress, say, write_json
 from corecode_env.core.errors import BadConfig
-from corecode_env.core.names import role_of
 from corecode_env.core.seams import Agent, Executor
 from corecode_env.core.task import Task
 from corecode_env.environments.registration import ENVIRONMENTS, make, normal_id
@@ -271,18 +270,18 @@ def _play(asked: Asked, env_name: str, out: Path | None, label: str) -> list[Sam
             max_cycles=asked.rounds,
         )
         env = make_env()
-        roles = [role_of(agent) for agent in env.possible_agents]
+        seats = env.possible_agents
         env.close()  # type: ignore[no-untyped-call]
-        names = options.names_by_role(asked.planner, asked.coder, asked.others, roles)
-        shared = asked.shared_plan and len(roles) > 1
+        names = options.names_of_players(asked.planner, asked.coder, asked.others, seats)
+        shared = asked.shared_plan and len(seats) > 1
         advance = stack.enter_context(progress(label, len(asked.tasks)))
         return evaluate(
             make_env,
             {role: asked.agent(name) for role, name in names.items()},
             asked.tasks,
             # What branches at the first turn differs from there on.
-            samples={roles[-1 if shared else 0]: asked.samples},
-            shared_turns=len(roles) - 1 if shared else 0,
+            samples={seats[-1 if shared else 0]: asked.samples},
+            shared_turns=len(seats) - 1 if shared else 0,
             seed=asked.seed,
             out=out,
             settings={

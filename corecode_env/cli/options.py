@@ -7,6 +7,7 @@ from typing import Any, Final, TypeVar
 
 import click
 
+from corecode_env.core.names import role_of
 from corecode_env.core.registry import unknown_name
 from corecode_env.executor import LocalExecutor
 
@@ -36,7 +37,8 @@ def players(command: Command) -> Command:
         multiple=True,
         callback=_pairs,
         metavar="ROLE=AGENT",
-        help="Who plays another role, such as debugger=human; repeat for more.",
+        help="Who plays another role, such as debugger=human, or one seat of several, such "
+        "as coder_1=random; repeat for more.",
     )(command)
     for name, does in (("--coder", "programs"), ("--planner", "plans")):
         command = click.option(
@@ -58,20 +60,39 @@ def _pairs(
     return pairs
 
 
-def names_by_role(
-    planner: str, coder: str, others: Mapping[str, str], roles: Iterable[str]
+def names_of_players(
+    planner: str, coder: str, others: Mapping[str, str], agents: Iterable[str]
 ) -> dict[str, str]:
-    """Return the name of the agent that plays each role of an environment.
+    """Return the name of the agent that plays each role, and each seat that has its own.
+
+    Args:
+        planner: Who plays planners.
+        coder: Who plays coders.
+        others: Who plays other roles (`debugger`) or single seats (`coder_1`).
+        agents: Seats of the environment.
 
     Raises:
-        UnknownName: If `--agent` names a role that the environment lacks.
+        UnknownName: If `--agent` names what the environment lacks.
     """
-    known = list(dict.fromkeys(roles))
-    for role in others:
-        if role not in known:
-            raise unknown_name("a role of this environment", role, known)
+    seats = list(agents)
+    roles = list(dict.fromkeys(map(role_of, seats)))
+    for who in others:
+        if who not in (*roles, *seats):
+            raise unknown_name("a role or seat of this environment", who, [*roles, *seats])
     names = {"planner": planner, "coder": coder, **others}
-    return {role: names.get(role, DEFAULT_AGENT) for role in known}
+    by_role = {role: names.get(role, DEFAULT_AGENT) for role in roles}
+    return by_role | {seat: names[seat] for seat in seats if seat in names}
+
+
+def changes(command: Command) -> Command:
+    """Add `--set`, for commands that read a training file."""
+    return click.option(
+        "--set",
+        "changes",
+        multiple=True,
+        metavar="KEY=VALUE",
+        help="Change a setting, as in training.steps=20; give it several times for several.",
+    )(command)
 
 
 def task_format(command: Command) -> Command:

@@ -19,7 +19,6 @@ from corecode_env.cli.exits import Exit
 from corecode_env.cli.sources import open_tasks
 from corecode_env.cli.terminal import output, progress, verdict_style, write_json
 from corecode_env.core.episode import Episode
-from corecode_env.core.names import role_of
 from corecode_env.core.seams import Agent
 from corecode_env.core.seeding import derive_seed
 from corecode_env.core.task import Task
@@ -120,9 +119,8 @@ def play(
         executor = stack.enter_context(options.executor(min_isolation, workers))
         env = make(env_name, tasks=sets[0], split="all", executor=executor, max_cycles=rounds)
         stack.callback(env.close)
-        roles = map(role_of, env.possible_agents)
-        names = options.names_by_role(planner, coder, others, roles)
-        agents = {role: make_agent(name) for role, name in names.items()}
+        names = options.names_of_players(planner, coder, others, env.possible_agents)
+        agents = {who: make_agent(name) for who, name in names.items()}
         record = stack.enter_context(EpisodeWriter(out)) if out is not None else None
         summary = Summary(env.possible_agents, record)
         played = _play(env, agents, islice(_draw(sets, task_id, seed), episodes), seed)

@@ -111,7 +111,7 @@ def test_larger_teams_are_measured_too_and_the_coder_alone_beside_them(run: Run)
 
 def test_programs_may_share_a_plan(run: Run, tmp_path: Path) -> None:
     assert run(*LEVEL, "--shared-plan", "--out", tmp_path).exit_code == 0
-    assert json.loads((tmp_path / "settings.json").read_text())["samples"] == {"coder": 2}
+    assert json.loads((tmp_path / "settings.json").read_text())["samples"] == {"coder_0": 2}
 
 
 @pytest.mark.parametrize(
@@ -160,3 +160,12 @@ def test_a_folder_without_episodes_says_so(run: Run, tmp_path: Path) -> None:
     result = run("compare", tmp_path, tmp_path)
     assert result.exit_code == 2
     assert "episodes.jsonl" in result.stderr
+
+
+def test_samples_are_samples_however_many_seats_a_role_has(run: Run) -> None:
+    args = ("eval", "--env", "tree_search_v0", "--tasks", "pipelines/1", "--limit", 1)
+    result = run(
+        *args, "--rounds", 2, "--samples", 3, "--coder", "faulty:off_by_one", "--json"
+    )
+    assert result.exit_code == 0, result.stderr
+    assert json.loads(result.stdout)["samples"] == 3

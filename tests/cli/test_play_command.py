@@ -96,12 +96,26 @@ def test_roles_beside_planner_and_coder_have_an_option_of_their_own(run: Run) ->
     assert spoilt.returns["debugger_0"] == 0.0
 
 
-@pytest.mark.parametrize("env", ["retrieval_team_v0", "helper_main_v0"])
+@pytest.mark.parametrize("env", ["retrieval_team_v0", "helper_main_v0", "tree_search_v0"])
 def test_every_team_plays_with_no_more_than_its_name(run: Run, env: str) -> None:
     result = run("play", "--env", env, "--tasks", "pipelines/2", "--episodes", 1)
     assert result.exit_code == 0
     assert "1 solved" in result.stdout
     assert "-0.00" not in result.stdout
+
+
+def test_one_seat_of_several_may_have_an_agent_of_its_own(run: Run) -> None:
+    args = ("play", "--env", "tree_search_v0", "--tasks", "pipelines/1", "--rounds", 2)
+    wrong = ("--agent", "coder_0=faulty:off_by_one", "--episodes", 1, "--json")
+    (episode,) = played(run(*args, *wrong))
+    assert episode.returns == {"coder_0": 0.0, "coder_1": 1.0}
+
+
+def test_a_hacker_finds_a_planted_bug(run: Run) -> None:
+    args = ("play", "--env", "solvita_v0", "--tasks", "pipelines/1/stdio", "--episodes", 1)
+    (episode,) = played(run(*args, "--agent", "solver=faulty:corner_case", "--json"))
+    assert episode.turns[-1].facts["break_ratio"] > 0
+    assert episode.returns["hacker_0"] > 0.2 > episode.returns["solver_0"]
 
 
 def test_a_person_may_play_through_standard_input(run: Run) -> None:
@@ -129,6 +143,7 @@ def test_a_person_may_play_through_standard_input(run: Run) -> None:
         (("--agent", "coder"), "ROLE=AGENT"),
         (("--agent", "=human"), "ROLE=AGENT"),
         (("--agent", "codr=human"), "did you mean 'coder'"),
+        (("--agent", "coder_1=random"), "did you mean 'coder_0'"),
         (("--agent", "coder=refrence"), "did you mean 'reference'"),
     ],
 )
