@@ -92,7 +92,20 @@ As in `planner_coder_v0`, without `coder_sees`; `tasks` is `"pipelines/4/stdio"`
 
 ### Baseline scores
 
-BASELINES
+Three rounds, default rewards, 20 seeded episodes a row
+(`benchmarks/baseline_scores.py --envs solvita_v0 --episodes 20`).
+
+| tasks | agents | `planner_0` | `oracle_0` | `solver_0` | `hacker_0` | solved |
+|---|---|---|---|---|---|---|
+| `pipelines/1/stdio`, `pipelines/4/stdio` | `reference` | 1.00 | 1.00 | 1.00 | 0.20 | 100 % |
+| `pipelines/1/stdio` | `solver=faulty:corner_case` | -1.00 | -1.00 | -1.00 | 0.60 | 0 % |
+| `pipelines/4/stdio` | `solver=faulty:corner_case` | -0.80 | -0.80 | -0.80 | 0.58 | 10 % |
+| both | `faulty:off_by_one` | -1.00 | -1.00 | -1.00 | 0.00 | 0 % |
+| both | `faulty:wrong_name` | -1.00 | -1.00 | -1.00 | 0.00 | 0 % |
+| both | `random` | -1.00 | -1.00 | -1.00 | 0.00 | 0 % |
+
+The fault `corner_case` shows on inputs of fewer than two numbers alone; on some tasks the
+program is right all the same. The Solver repeats it, so the rounds run out.
 
 ### Versions
 
