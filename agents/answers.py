@@ -13,9 +13,13 @@ PLANNER: Final = "planner"
 """The role that is taken to answer with a plan where a request does not say."""
 
 
+TEXTS: Final = ("io_prediction", "commit_message")
+"""Kinds of task whose submission is no program: a literal, a message."""
+
+
 def submission_text(task: Task, submission: str) -> str:
-    """Return a submission as an agent writes it: programs fenced, literals bare."""
-    return submission if task.kind == "io_prediction" else fenced(submission)
+    """Return a submission as an agent writes it: programs fenced, other texts bare."""
+    return submission if task.kind in TEXTS else fenced(submission)
 
 
 def meaning_of(request: Request) -> str:

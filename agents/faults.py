@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from corecode_env.agents.answers import TEXTS
 from corecode_env.agents.source import unparse
 from corecode_env.core.errors import BadConfig
 from corecode_env.core.registry import Registry
@@ -169,8 +170,10 @@ _NO_OUTPUT = "import io, sys\nsys.stdout = io.StringIO()"
 
 
 def _off_by_one(task: Task, program: str) -> str:
-    if task.kind == "io_prediction":
+    if task.kind in TEXTS:
         return _next_literal(program)
+    if task.kind == "unit_tests":
+        return unparse(_Asserts(negated=True).visit(_parsed(task, program)))
     if isinstance(task.interface, Function):
         return _decorated(task, program, _OFF_BY_ONE, "off_by_one")
     return _with_first_line(task, program, _BUMP_OUTPUT)
@@ -198,9 +201,23 @@ def _next_literal(text: str) -> str:
     return f"[{text.strip()}]"
 
 
+class _Asserts(ast.NodeTransformer):
+    """Turns what is asserted into its contrary, or into a mere expression."""
+
+    def __init__(self, *, negated: bool) -> None:
+        self.negated = negated
+
+    def visit_Assert(self, node: ast.Assert) -> ast.AST:
+        if self.negated:
+            return ast.Assert(ast.UnaryOp(ast.Not(), node.test), node.msg)
+        return ast.Expr(node.test)
+
+
 def _returns_none(task: Task, program: str) -> str:
-    if task.kind == "io_prediction":
+    if task.kind in TEXTS:
         return "None" if program.strip() != "None" else "0"
+    if task.kind == "unit_tests":
+        return unparse(_Asserts(negated=False).visit(_parsed(task, program)))
     if isinstance(task.interface, Function):
         return _decorated(task, program, _FORGET_RETURN, "forgetful")
     return _with_first_line(task, program, _NO_OUTPUT)
@@ -208,7 +225,7 @@ def _returns_none(task: Task, program: str) -> str:
 
 def _first_line(line: str, literal: str) -> Callable[[Task, str], str]:
     def spoil(task: Task, program: str) -> str:
-        if task.kind == "io_prediction":
+        if task.kind in TEXTS:
             return literal
         return _with_first_line(task, program, line)
 
@@ -242,7 +259,7 @@ class _Rename(ast.NodeTransformer):
 
 
 def _wrong_name(task: Task, program: str) -> str:
-    if task.kind == "io_prediction":
+    if task.kind in TEXTS:
         return "result"
     module = _parsed(task, program)
     if isinstance(task.interface, Function):
@@ -255,7 +272,7 @@ def _wrong_name(task: Task, program: str) -> str:
 
 
 def _syntax_error(task: Task, program: str) -> str:
-    if task.kind == "io_prediction":
+    if task.kind in TEXTS:
         return f"({program.strip()}"
     for mark in (":", ")"):
         head, found, tail = program.rpartition(mark)

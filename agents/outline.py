@@ -20,6 +20,12 @@ def outline(task: Task, program: str) -> str:
         task: The task that the program solves.
         program: A right program; if it is no Python that parses, the plan stays general.
     """
+    if task.kind == "commit_message":
+        return (
+            "Inputs and outputs: the change in the statement; a message of one line.\n"
+            "1. Find the line that the change replaces, adds or removes.\n"
+            "2. Say what is mended there, and in which function."
+        )
     if task.kind == "io_prediction":
         return (
             "Inputs and outputs: the call in the statement; its result as a literal.\n"
@@ -31,6 +37,8 @@ def outline(task: Task, program: str) -> str:
     except (SyntaxError, ValueError):
         body = []
     given = "Inputs and outputs: read standard input, print the answer."
+    if task.kind == "unit_tests":
+        given = "Inputs and outputs: call the function of the statement, assert its results."
     if isinstance(task.interface, Function):
         name = task.interface.name
         given = f"Inputs and outputs: define {name} as the statement shows."

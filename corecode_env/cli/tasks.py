@@ -14,6 +14,7 @@ from corecode_env.cli import options
 from corecode_env.cli.check import check
 from corecode_env.cli.sources import open_tasks, stream_tasks
 from corecode_env.cli.terminal import output, printable, write_json
+from corecode_env.core.subject import Subject
 from corecode_env.core.task import (
     AssertTest,
     CallTest,
@@ -196,9 +197,9 @@ def _print_task(task: Task, *, hidden: bool, reference: bool) -> None:
             console.print(f"{name}: {task.metadata[name]}")
     console.print()
     console.print(printable(task.statement.rstrip()))
-    _print_tests("public tests", task.public_tests)
+    _print_tests("public tests", task.kind, task.public_tests)
     if hidden:
-        _print_tests("hidden tests", task.hidden_tests)
+        _print_tests("hidden tests", task.kind, task.hidden_tests)
     if reference:
         if task.reference_plan:
             console.print(Text("\nreference plan", style="bold"))
@@ -213,17 +214,19 @@ def _print_task(task: Task, *, hidden: bool, reference: bool) -> None:
             )
 
 
-def _print_tests(title: str, tests: Sequence[Test]) -> None:
+def _print_tests(title: str, kind: str, tests: Sequence[Test]) -> None:
     console = output()
     console.print(Text(f"\n{title}", style="bold"))
     for index, test in enumerate(tests, start=1):
-        console.print(printable(f"{index}. {_test_text(test)}"))
+        console.print(printable(f"{index}. {_test_text(kind, test)}"))
     if not tests:
         console.print("none")
 
 
-def _test_text(test: Test) -> str:
+def _test_text(kind: str, test: Test) -> str:
     match test:
+        case StdioTest(_, expected) if kind == "commit_message":
+            return f"message\n{expected.rstrip()}"
         case StdioTest(given, expected):
             return f"input\n{given.rstrip()}\n   output\n{expected.rstrip()}"
         case CallTest(args, kwargs, expected):
@@ -232,6 +235,9 @@ def _test_text(test: Test) -> str:
             return f"({', '.join(shown)}) -> {expected!r}"
         case AssertTest(code):
             return code.rstrip()
+        case ScoreTest(instance) if kind == "unit_tests":
+            subject = Subject.from_text(instance)
+            return f"the program of the statement, and {len(subject.mutations)} faults in it"
         case ScoreTest(instance, name):
             lines = instance.splitlines()
             return f"{name or 'instance'} ({len(lines)} lines)"

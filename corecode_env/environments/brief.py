@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from corecode_env.core.spaces import clean_text
+from corecode_env.core.subject import Subject
 from corecode_env.core.task import (
     AssertTest,
     CallTest,
@@ -88,6 +89,10 @@ def describe_test(task: Task, test: Test) -> str:
             text = f"{name}({_short(given)}) == {_short(literal(expected))}"
         case AssertTest(code):
             text = _short(code)
+        case ScoreTest(instance) if task.kind == "unit_tests":
+            # The faults that it also names are not for agents to see.
+            program = Subject.from_text(instance).program
+            text = f"The program to test:\n{_short(program)}"
         case ScoreTest(instance):
             text = f"Input:\n{_short(instance)}"
     return text

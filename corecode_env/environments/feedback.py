@@ -54,7 +54,7 @@ def feedback_text(
     results = judgement.results[: len(tests)]
     if not results:
         return f"There are no {name.lower()} to report on."
-    scored = task.kind == "optimize"
+    scored = task.kind in ("optimize", "unit_tests")
     passed = sum(result.verdict is Verdict.AC for result in results)
     lines = [f"{name}: {passed} of {len(results)} passed."]
     shown, last_note = 0, ""

@@ -14,7 +14,8 @@ from types import MappingProxyType
 from typing import Final
 
 from corecode_env.core.source import parse_quietly
-from corecode_env.core.task import Function, Script, Task
+from corecode_env.core.subject import Subject
+from corecode_env.core.task import Function, ScoreTest, Script, Task
 
 RESULTS: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -80,6 +81,8 @@ def degenerate_answers(task: Task) -> dict[str, str]:
         case Function(name):
             form = _CLASS if _is_class(task, name) else _FUNCTION
             answers = {key: form.format(name=name, body=body) for key, body in RESULTS.items()}
+        case Script() if task.kind == "unit_tests":
+            answers = _suites(task)
         case Script():
             answers = dict(LITERALS)
         case _:
@@ -88,6 +91,27 @@ def degenerate_answers(task: Task) -> dict[str, str]:
     if task.kind == "repair" and isinstance(buggy, str):
         answers["unmended"] = buggy
     return answers
+
+
+def _suites(task: Task) -> dict[str, str]:
+    """Return tests that test nothing: no call, or calls whose results nobody looks at."""
+    (test,) = task.tests
+    assert isinstance(test, ScoreTest), "validated before"
+    entry = Subject.from_text(test.instance).entry
+    tries = "\n".join(
+        f"try:\n    {entry}({argument})\nexcept Exception:\n    pass"
+        for argument in _ARGUMENTS
+    )
+    return {
+        "empty": "",
+        "true": "assert True\n",
+        "own_function": f"def {entry}(*args):\n    return None\n\nassert {entry}() is None\n",
+        "no_assert": f"{tries}\n",
+        "assert_false": f"{tries}\nassert False\n",
+    }
+
+
+_ARGUMENTS: Final = ("", "0", "1, 2", "[]", "[3, 1, 2]", "'abc'", "'a', 'b'", "[1], [2]")
 
 
 def _is_class(task: Task, name: str) -> bool:

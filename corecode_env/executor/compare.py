@@ -17,11 +17,13 @@ from typing import Any, Final
 
 from corecode_env.core.errors import BadConfig
 from corecode_env.core.registry import unknown_name
+from corecode_env.core.subject import Subject
 from corecode_env.core.task import CallTest, Checker, Limits, ScoreTest, StdioTest, Task
 from corecode_env.core.values import NotPlain, to_jsonable
 from corecode_env.core.verdict import Verdict
 from corecode_env.executor.inside.equality import DEFAULT_ABS, DEFAULT_REL, values_differ
 from corecode_env.executor.inside.wire import MAX_FRAME
+from corecode_env.executor.mixing import WEIGHTS, weights_of
 
 _MIN_CAP: Final = 64 * 2**10
 _CAP_FACTOR: Final = 16
@@ -353,6 +355,9 @@ def validate_options(task: Task) -> None:
         BadConfig: If an option is unknown or has a value that cannot work, or source is
             missing.
     """
+    if task.kind in WEIGHTS:
+        _validate_mixed(task)
+        return
     checker = task.checker
     outputs = any(isinstance(test, StdioTest) for test in task.tests)
     scored = any(isinstance(test, ScoreTest) for test in task.tests)
@@ -386,6 +391,19 @@ def validate_values(task: Task, test: CallTest) -> None:
 
 
 _NO_OPTIONS: Final[frozenset[str]] = frozenset()
+
+
+def _validate_mixed(task: Task) -> None:
+    """Refuse a task of tests or of messages that could not be judged."""
+    weights_of(task)
+    needed = ScoreTest if task.kind == "unit_tests" else StdioTest
+    if len(task.tests) != 1 or not isinstance(task.tests[0], needed):
+        raise BadConfig(
+            f"task {task.id!r} of kind {task.kind} must have exactly one test, a "
+            f"{needed.__name__}, got {[type(test).__name__ for test in task.tests]}"
+        )
+    if isinstance(task.tests[0], ScoreTest):
+        Subject.from_text(task.tests[0].instance)
 
 
 def _validate_options(task: Task, options: Mapping[str, Any], known: frozenset[str]) -> None:

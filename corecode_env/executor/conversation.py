@@ -10,9 +10,9 @@ kernel's numbers, whatever the test's own code swallowed.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final, NamedTuple
 
 from corecode_env.core.task import AssertTest, Function, Limits, Task
 from corecode_env.core.verdict import TestResult, Verdict
@@ -32,7 +32,7 @@ from corecode_env.executor.slot import (
 from corecode_env.executor.submission import SANDBOX_FAILED, Submission
 from corecode_env.executor.verdicts import fault, one_line
 
-_HARD: Final = (Verdict.SE, Verdict.CE, Verdict.SV, Verdict.OLE, Verdict.MLE, Verdict.TLE)
+HARD: Final = (Verdict.SE, Verdict.CE, Verdict.SV, Verdict.OLE, Verdict.MLE, Verdict.TLE)
 """Faults of the program that decide whatever the test reports."""
 
 _OF_REPORT: Final = {
@@ -58,26 +58,72 @@ def judge_assert(
         public: Whether the note may hold what the program wrote.
         cpu_seconds: Where the kernel stops the program.
     """
+    request = _request(submission.task, test)
+    ended = converse(submission, request, (test.code,), cpu_seconds, public=public)
+    if isinstance(ended, TestResult):
+        return ended
+    return _result(submission, ended.report, ended.heard, ended.program, public=public)
+
+
+class Ended(NamedTuple):
+    """How a conversation ended."""
+
+    report: Report | None
+    """What the judge's process reported, None if it ended without a report."""
+    heard: bool
+    """Whether the program had said anything by then."""
+    program: Outcome
+    """How the program's process ended."""
+    judge: Outcome
+    """How the judge's process ended."""
+
+
+def converse(
+    submission: Submission,
+    request: Mapping[str, Any],
+    sources: Sequence[str],
+    cpu_seconds: float,
+    *,
+    public: bool,
+) -> Ended | TestResult:
+    """Let a function of `tester` talk to the program; once more if the sandbox failed.
+
+    Args:
+        submission: The program.
+        request: What the judge's process is to call; its first arguments will be the
+            pipes to the program.
+        sources: Code that the judge's process will run.
+        cpu_seconds: Where the kernel stops the program.
+        public: Whether a note may hold what the program wrote.
+
+    Returns:
+        How it ended; a result with verdict SE if the sandbox failed twice.
+    """
     for _ in range(2):
         try:
             with submission.bench.scratch(submission.task.limits) as scratch:
-                ended = _converse(submission, test, cpu_seconds, scratch)
+                ended = _converse(submission, request, sources, cpu_seconds, scratch)
         except SlotDied:
             submission.bench.check()
             continue
         submission.bench.check()
-        report, heard, program, judge = ended
-        if program.ready and not program.broken and (report is not None or judge.started):
-            return _result(submission, report, heard, program, public=public)
+        program = ended.program
+        spoke = ended.report is not None or ended.judge.started
+        if program.ready and not program.broken and spoke:
+            return ended
         if program.broken:
             return submission.describe(program, Verdict.SE, public=public)
     return SANDBOX_FAILED
 
 
 def _converse(
-    submission: Submission, test: AssertTest, cpu_seconds: float, scratch: Scratch | None
-) -> tuple[Report | None, bool, Outcome, Outcome]:
-    """Run both sides; return report, whether the program spoke, and how both ended."""
+    submission: Submission,
+    request: Mapping[str, Any],
+    sources: Sequence[str],
+    cpu_seconds: float,
+    scratch: Scratch | None,
+) -> Ended:
+    """Run both sides."""
     task, loop = submission.task, Loop()
     requests, replies = os.pipe(), os.pipe()
     program: Process | None = None
@@ -92,13 +138,13 @@ def _converse(
             scratch=scratch,
         )
         # Both warm processes come first: the program's clock must not run while one starts.
-        slot = judge_slot(submission.bench, (test.code,), task.limits)
+        slot = judge_slot(submission.bench, sources, task.limits)
         slot.start()
         program = submission.slot.open(run, loop)
         judge = JudgeProcess(
             slot,
             loop,
-            _request(task, test),
+            request,
             ends=(requests[1], replies[0]),
             limits=_judge_limits(task.limits),
             scratch=scratch,
@@ -112,7 +158,7 @@ def _converse(
         program.await_start()  # the test may have come to its end without it
         if report is None or report.outcome == "candidate_gone":
             program.settle()
-        return report, heard, program.outcome(), judge_outcome
+        return Ended(report, heard, program.outcome(), judge_outcome)
     finally:
         _close(requests, replies)
         if judge is not None:
@@ -168,7 +214,7 @@ def _result(
 
 
 def _verdict(report: Report | None, heard: bool, found: Verdict | None) -> Verdict:
-    if found is not None and found in _HARD:
+    if found is not None and found in HARD:
         return found
     if report is None:
         # The judge died of what it was told, or (before the first word) of itself.

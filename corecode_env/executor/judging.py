@@ -30,6 +30,7 @@ from corecode_env.executor.calls import judge_calls
 from corecode_env.executor.compare import compare_output, validate_options, validate_values
 from corecode_env.executor.conversation import judge_assert
 from corecode_env.executor.language import Language
+from corecode_env.executor.messages import judge_message
 from corecode_env.executor.reports import ask_judge
 from corecode_env.executor.slot import PROGRAM, Outcome, Run, sealed
 from corecode_env.executor.submission import (
@@ -37,6 +38,7 @@ from corecode_env.executor.submission import (
     Submission,
     judge_fairly,
 )
+from corecode_env.executor.suites import judge_suite, suite_program
 from corecode_env.executor.verdicts import fault, one_line
 
 _TOO_LONG: Final = "the program is too long to be compiled"
@@ -79,6 +81,10 @@ def _results(task: Task, program: str, bench: Bench, language: Language) -> list
             _literal(task, test, program, bench, public=index < public)
             for index, test in enumerate(task.tests)
         ]
+    if task.kind == "commit_message":
+        return [judge_message(task, program)]
+    if task.kind == "unit_tests":
+        program = suite_program(task, program)
     preamble = task.interface.preamble if isinstance(task.interface, Function) else ""
     packed = language.pack(program, preamble)
     if packed is None:
@@ -123,6 +129,8 @@ class _Judge:
         judge_test: Callable[[float], TestResult]
         if isinstance(test, StdioTest):
             judge_test = partial(self.stdio, test, public)
+        elif isinstance(test, ScoreTest) and self.task.kind == "unit_tests":
+            judge_test = partial(judge_suite, self.submission, test)
         elif isinstance(test, ScoreTest):
             judge_test = partial(self.score, test, public)
         elif isinstance(test, AssertTest):

@@ -32,6 +32,17 @@ def error_free(turn: Turn, episode: Episode) -> float | None:
     return None if turn.judgement is None else float(turn.judgement.error_free)
 
 
+def score_or_accuracy(turn: Turn, episode: Episode) -> float | None:
+    """Score of what was handed in where its tests give one, else `accuracy`.
+
+    Kinds of task then pay by one measure: the score of a heuristic, of tests or of a commit
+    message, the fraction of tests passed by a program.
+    """
+    if turn.judgement is None or turn.judgement.score is None:
+        return accuracy(turn, episode)
+    return turn.judgement.score
+
+
 def all_tests_pass(turn: Turn, episode: Episode) -> float | None:
     """1 if every test was accepted."""
     return None if turn.judgement is None else float(turn.judgement.passed)
@@ -156,6 +167,11 @@ def corecode_efficiency(
 def pass_rate(*, weight: float = 1.0) -> Rewards:
     """Everybody gets the fraction of tests passed."""
     return _preset(Term("pass_rate", accuracy, weight=weight))
+
+
+def score(*, weight: float = 1.0) -> Rewards:
+    """Everybody gets the score, or the fraction of tests passed where there is none."""
+    return _preset(Term("score", score_or_accuracy, weight=weight))
 
 
 def all_pass(*, weight: float = 1.0) -> Rewards:

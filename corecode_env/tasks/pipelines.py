@@ -5,8 +5,9 @@
 A task is a chain of list steps and a result (`pipelines_steps.py`), told in English
 (`pipelines_wording.py`). Levels 1 to 5 have 1, 2, 3, 3 and 4 steps; from level 3 on the
 wording varies, from level 4 on the statement tells the steps in another order than they
-run. Forms of a task: a function `solve(xs)`, a script that reads a line (`stdio`), and a
-program with one wrong step to mend (`repair`).
+run. Forms of a task: a function `solve(xs)`, a script that reads a line (`stdio`), a
+program with one wrong step to mend (`repair`), and a call whose result is asked for
+(`io_prediction`).
 
 Equal level, seed and form give an equal task on every Python from 3.11 on: all draws are
 made from `random.Random.random()` under a string seed, whose sequence Python's
@@ -28,6 +29,7 @@ from corecode_env.core.task import (
     Function,
     Interface,
     Limits,
+    Script,
     Stdio,
     StdioTest,
     Task,
@@ -43,8 +45,10 @@ from corecode_env.tasks.pipelines_steps import (
 from corecode_env.tasks.pipelines_wording import statement
 from corecode_env.tasks.splits import split_by_number
 
-Form = Literal["function", "stdio", "repair"]
-FORMS: Final[tuple[Form, ...]] = ("function", "stdio", "repair")
+Form = Literal["function", "stdio", "repair", "io_prediction"]
+PROGRAM_FORMS: Final[tuple[Form, ...]] = ("function", "stdio", "repair")
+"""Forms in which a program is handed in."""
+FORMS: Final[tuple[Form, ...]] = (*PROGRAM_FORMS, "io_prediction")
 """Forms of a task; the first has no name of its own in ids."""
 
 LEVELS: Final = (1, 2, 3, 4, 5)
@@ -65,6 +69,14 @@ _STDIO_NOTE: Final = (
     "\n\nInput: one line with the integers, separated by blanks; it is empty for an empty "
     "list.\nOutput: the result on one line; a list as its numbers, separated by blanks."
 )
+_PREDICTION: Final = """\
+What does this call return? Answer with one Python literal and nothing else.
+
+```python
+{program}
+solve({argument})
+```
+"""
 _REPAIR_NOTE: Final = (
     "\n\nThe program below was written for this, but one of its steps is wrong. "
     "Hand in the whole mended program.\n\n```python\n{program}```"
@@ -170,7 +182,7 @@ def generate(level: int, seed: int, form: Form = "function") -> Task:
         level: 1 to 5.
         seed: Number of the task in its level, 0 or more. One seed makes the same program
             and the same inputs in every form.
-        form: `function`, `stdio` or `repair`.
+        form: `function`, `stdio`, `repair` or `io_prediction`.
 
     Raises:
         UnknownName: If there is no such level or form.
@@ -183,19 +195,15 @@ def generate(level: int, seed: int, form: Form = "function") -> Task:
     if seed < 0:
         raise BadConfig(f"a seed of pipelines must be 0 or more, got {seed}")
     draw = _Draw(level, seed)
+    if form == "io_prediction":
+        return _prediction(draw, level, seed)
     told = statement(draw.pipeline, level, draw.below)
     n_public = 2 + draw.below(2)
     pipeline = draw.pipeline
     interface: Interface = Function("solve", "def solve(xs):")
     kind: TaskKind = "code"
     program = pipeline.function
-    metadata: dict[str, Any] = {
-        "source": "pipelines",
-        "licence": "MIT",
-        "difficulty": f"level {level}",
-        "split": draw.split,
-        "n_steps": len(pipeline.steps),
-    }
+    metadata = _metadata(draw, level)
     if form == "stdio":
         told += _STDIO_NOTE
         interface, program = Stdio(), pipeline.script
@@ -217,6 +225,35 @@ def generate(level: int, seed: int, form: Form = "function") -> Task:
         kind=kind,
         metadata=metadata,
     )
+
+
+def _prediction(draw: _Draw, level: int, seed: int) -> Task:
+    """Make the task that asks what the program returns for one of its longer inputs."""
+    chosen = draw.below(N_INPUTS - 2)  # behind these stand an empty list and one number
+    output = draw.outputs[chosen]
+    return Task(
+        id=task_id(level, seed, "io_prediction"),
+        statement=_PREDICTION.format(
+            program=draw.pipeline.function, argument=draw.inputs[chosen]
+        ),
+        interface=Script(),
+        hidden_tests=(CallTest((), expected=output),),
+        limits=_LIMITS,
+        reference_program=repr(output),
+        reference_plan=draw.pipeline.plan,
+        kind="io_prediction",
+        metadata=_metadata(draw, level),
+    )
+
+
+def _metadata(draw: _Draw, level: int) -> dict[str, Any]:
+    return {
+        "source": "pipelines",
+        "licence": "MIT",
+        "difficulty": f"level {level}",
+        "split": draw.split,
+        "n_steps": len(draw.pipeline.steps),
+    }
 
 
 def _tests(draw: _Draw, form: Form) -> tuple[Test, ...]:

@@ -74,7 +74,7 @@ class PipelineTaskSet(TaskSet):
 
         Args:
             level: 1 to 5.
-            form: `function`, `stdio` or `repair`.
+            form: `function`, `stdio`, `repair` or `io_prediction`.
             size: Number of tasks: those of the seeds from 0 to size - 1.
             seeds: Distinct seeds to use instead.
             splits: The splits of which `get` makes tasks.

@@ -16,10 +16,12 @@ from typing import Any, Final, NamedTuple
 from corecode_env.core.errors import BadConfig, BadRecord
 from corecode_env.core.registry import Registry, unknown_name
 from corecode_env.core.task import Task
+from corecode_env.tasks import commit_messages, unit_tests
 from corecode_env.tasks.apps import APPS, TACO
 from corecode_env.tasks.classeval import CLASSEVAL
 from corecode_env.tasks.code_contests import CODE_CONTESTS
 from corecode_env.tasks.codeforces import CODEFORCES
+from corecode_env.tasks.commit_messages import COMMIT_MESSAGES
 from corecode_env.tasks.cruxeval import CRUXEVAL
 from corecode_env.tasks.deepcoder import DEEPCODER
 from corecode_env.tasks.evalplus import EVALPLUS, HUMANEVALPLUS_ORIGIN, MBPPPLUS_ORIGIN
@@ -68,6 +70,7 @@ for _format in (
     LIVEBENCH,
     SYNTHETIC_1,
     DEEPCODER,
+    COMMIT_MESSAGES,
 ):
     FORMATS.add(_format.name, _format)
 
@@ -128,7 +131,11 @@ def _generated(rest: str) -> TaskSet:
 
 def _describe_pipelines(name: str) -> str:
     _, level, *form = name.split("/")
-    forms = {"stdio": "on standard input", "repair": "a program with one wrong step to mend"}
+    forms = {
+        "stdio": "on standard input",
+        "repair": "a program with one wrong step to mend",
+        "io_prediction": "a call whose result is asked for",
+    }
     told = forms[form[0]] if form else "a function of a list"
     return f"generated: integers through {level}-level steps, {told} (all splits)"
 
@@ -141,6 +148,28 @@ SETS.add(
         "generated: lists through steps, levels 1 to 5, as pipelines/<level>",
         _generated,
         {each: _describe_pipelines(each) for each in SET_NAMES},
+    ),
+)
+SETS.add(
+    "unit_tests",
+    KnownSet(
+        "write tests, judged by coverage and faults found, as unit_tests/<set>",
+        unit_tests.bundled,
+        {
+            "unit_tests/humaneval": "write tests for programs of HumanEval (test)",
+            "unit_tests/mbpp-sanitized": "write tests for programs of MBPP (all splits)",
+        },
+    ),
+)
+SETS.add(
+    "commit_message",
+    KnownSet(
+        "say in one line what a change does, as commit_message/<set>",
+        commit_messages.bundled,
+        {
+            "commit_message/humanevalpack": "say what mends a bug of HumanEvalPack (test)",
+            "commit_message/mbpp-sanitized": "say what mends a fault in MBPP (all splits)",
+        },
     ),
 )
 SETS.add(

@@ -8,7 +8,14 @@ import pytest
 
 from corecode_env.core.episode import Episode, Turn
 from corecode_env.core.verdict import Judgement, TestResult, Verdict
-from corecode_env.rewards import Rewards, all_pass, corecode, corecode_efficiency, pass_rate
+from corecode_env.rewards import (
+    Rewards,
+    all_pass,
+    corecode,
+    corecode_efficiency,
+    pass_rate,
+    score,
+)
 
 MIB = 2**20
 
@@ -118,6 +125,13 @@ def test_pass_rate_and_all_pass_pay_everybody_alike() -> None:
     assert paid(pass_rate(), judgement) == (0.5, 0.5)
     assert paid(all_pass(), judgement) == (0.0, 0.0)
     assert paid(all_pass(weight=2.0), results("AC")) == (2.0, 2.0)
+
+
+def test_score_pays_the_score_and_where_there_is_none_the_fraction_of_tests() -> None:
+    scored = (TestResult(Verdict.AC, score=0.25), TestResult(Verdict.AC, score=1.5))
+    assert paid(score(), Judgement("t", scored)) == (0.875, 0.875)
+    assert paid(pass_rate(), Judgement("t", scored)) == (1.0, 1.0)
+    assert paid(score(weight=2.0), results("AC", "WA")) == (1.0, 1.0)
 
 
 def test_partial_credit_of_a_test_counts_as_accuracy() -> None:

@@ -17,7 +17,7 @@ from corecode_env.tasks.formats import Format, Where
 from corecode_env.tasks.google_contests import GOOGLE_CONTESTS
 from corecode_env.tasks.hashcode import HASHCODE
 from corecode_env.tasks.p3 import LARGE, P3
-from corecode_env.tasks.pipelines import FORMS, LEVELS, Form, generate, slips
+from corecode_env.tasks.pipelines import FORMS, LEVELS, PROGRAM_FORMS, Form, generate, slips
 from corecode_env.tasks.pipelines_steps import parse_plan
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -98,7 +98,7 @@ def accepted(executor: LocalExecutor, jobs: list[tuple[Task, str]]) -> list[str]
     return [task.id for (task, _), j in zip(jobs, judged, strict=True) if j.passed]
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", PROGRAM_FORMS)
 @pytest.mark.parametrize("level", LEVELS)
 def test_slips_in_pipelines_are_not_accepted(
     executor: LocalExecutor, level: int, form: Form
@@ -108,7 +108,7 @@ def test_slips_in_pipelines_are_not_accepted(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", PROGRAM_FORMS)
 @pytest.mark.parametrize("level", LEVELS)
 def test_slips_in_100_pipelines_are_not_accepted(
     executor: LocalExecutor, level: int, form: Form

@@ -1,9 +1,11 @@
 """What the generated family `pipelines` promises."""
 
+import ast
 import contextlib
 import hashlib
 import io
 import json
+import re
 import subprocess
 import sys
 from typing import Any
@@ -14,7 +16,15 @@ from hypothesis import strategies as st
 
 from corecode_env.core.errors import BadConfig, SplitError, UnknownName
 from corecode_env.core.task import CallTest, StdioTest, Task
-from corecode_env.tasks.pipelines import FORMS, LEVELS, N_STEPS, Form, generate, slips
+from corecode_env.tasks.pipelines import (
+    FORMS,
+    LEVELS,
+    N_STEPS,
+    PROGRAM_FORMS,
+    Form,
+    generate,
+    slips,
+)
 from corecode_env.tasks.pipelines_set import DEFAULT_SIZE, PipelineTaskSet, pipelines
 from corecode_env.tasks.pipelines_steps import RESULTS, STEPS, Pipeline, parse_plan
 from corecode_env.tasks.pipelines_wording import RESULT_WORDINGS, STEP_WORDINGS
@@ -22,7 +32,7 @@ from corecode_env.tasks.taskset import SPLITS
 
 SEEDS = range(100)
 levels = pytest.mark.parametrize("level", LEVELS)
-forms = pytest.mark.parametrize("form", FORMS)
+forms = pytest.mark.parametrize("form", PROGRAM_FORMS)
 a_pipeline = st.builds(
     lambda steps, result: Pipeline(tuple(steps), result),
     st.lists(st.sampled_from(list(STEPS.values())), max_size=6),
@@ -175,12 +185,30 @@ def test_a_level_has_its_number_of_distinct_steps(level: int) -> None:
 @levels
 def test_all_forms_of_a_seed_have_one_program_and_one_set_of_inputs(level: int) -> None:
     for seed in range(20):
-        function, stdio, repair = (generate(level, seed, form) for form in FORMS)
+        function, stdio, repair = (generate(level, seed, form) for form in PROGRAM_FORMS)
         assert function.reference_plan == stdio.reference_plan == repair.reference_plan
         assert function.tests == repair.tests
         assert len(function.public_tests) == len(stdio.public_tests)
         assert stdio.statement.startswith(function.statement)
         assert repair.statement.startswith(function.statement)
+
+
+@levels
+def test_a_call_to_predict_shows_the_program_and_expects_what_it_returns(level: int) -> None:
+    for seed in range(20):
+        function = generate(level, seed)
+        task = generate(level, seed, "io_prediction")
+        (test,) = task.hidden_tests
+        assert isinstance(test, CallTest)
+        assert (task.kind, task.public_tests) == ("io_prediction", ())
+        assert (function.reference_program or "") in task.statement
+        called = re.search(r"^solve\((\[.*\])\)$", task.statement, re.MULTILINE)
+        assert called is not None
+        assert (
+            parse_plan(task.reference_plan or "")(ast.literal_eval(called[1])) == test.expected
+        )
+        assert task.reference_program == repr(test.expected)
+        assert task.metadata["split"] == function.metadata["split"]
 
 
 @levels
@@ -246,7 +274,7 @@ def _digest() -> str:
         generate(level, seed, form).to_json()
         for level in LEVELS
         for seed in range(20)
-        for form in FORMS
+        for form in PROGRAM_FORMS
     ]
     return hashlib.sha256(json.dumps(made, sort_keys=True).encode()).hexdigest()
 

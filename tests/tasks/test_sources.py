@@ -49,7 +49,7 @@ SIZES = {
 
 
 def test_every_bundled_set_is_known_and_whole() -> None:
-    families = ("pipelines", "heuristics")
+    families = ("pipelines", "heuristics", "unit_tests", "commit_message")
     assert {name for name in known_sets() if not name.startswith(families)} == set(SIZES)
     assert {name: len(load_tasks(name)) for name in SIZES} == SIZES
 
@@ -62,7 +62,7 @@ def test_every_task_of_a_bundled_set_says_its_source_licence_and_split() -> None
 
 def test_every_level_and_form_of_pipelines_is_known() -> None:
     names = [name for name in known_sets() if name.startswith("pipelines")]
-    assert len(names) == 15
+    assert len(names) == 20
     assert all(load_tasks(name).name == name for name in names)
 
 

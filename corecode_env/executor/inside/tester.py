@@ -2,6 +2,7 @@
 
     test code + a conversation with the program  ->  Report
     checker or scorer + what the program printed  ->  Report
+    program of ours + a conversation with an agent's tests  ->  Report
 
 No byte of a program runs here. `test_broken` is said only of a fault that no program can
 cause: a fault that shows before the program has said anything, or without its output.
@@ -13,14 +14,15 @@ import ast
 import builtins
 import importlib
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from corecode_env.core.values import NotPlain, to_jsonable
-from corecode_env.executor.inside.dialogue import TEST_MODULE, Dialogue
+from corecode_env.executor.inside.dialogue import TEST_MODULE, CandidateFault, Dialogue
 from corecode_env.executor.inside.equality import values_differ
 from corecode_env.executor.inside.handles import Handle
+from corecode_env.executor.inside.suite_run import Recorder, Targets
 from corecode_env.executor.inside.wire import MAX_FRAME
 
 Outcome = Literal[
@@ -50,6 +52,8 @@ class Report:
     score: float | None = None
     calls: int = 0
     """How often the program was used."""
+    details: Mapping[str, Any] = field(default_factory=dict)
+    """What `run_suite` counted."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the report as a JSON object."""
@@ -58,7 +62,13 @@ class Report:
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> Report:
         """Build a report from what `to_json` returned."""
-        return cls(record["outcome"], record["note"], record["score"], record["calls"])
+        return cls(
+            record["outcome"],
+            record["note"],
+            record["score"],
+            record["calls"],
+            record["details"],
+        )
 
 
 # ------------------------------------------------------------------------- tests
@@ -170,6 +180,77 @@ def note_of(error: BaseException) -> str:
         message = ""
     name = type(error).__name__
     return (f"{name}: {message}" if message else name)[:_MAX_NOTE]
+
+
+# ------------------------------------------------------------------ agents' tests
+SUITE_ENTRY = "run_suite"
+"""Function by which an agent's tests are started: takes the function that they test, and
+returns None, or stage, class and message of what was raised."""
+
+
+def run_suite(
+    requests_fd: int,
+    replies_fd: int,
+    program: str,
+    entry: str,
+    tests: Sequence[str],
+    *,
+    most_steps: int,
+    on_first_reply: Callable[[], None] | None = None,
+) -> Report:
+    """Have an agent's tests, behind two pipes, test a program that runs here.
+
+    Args:
+        requests_fd: Where requests to the tests are written.
+        replies_fd: Where their replies are read.
+        program: The program.
+        entry: Name of its function.
+        tests: The program's own tests, for which coverage is counted; none: it is not.
+        most_steps: Statements that the program may execute.
+        on_first_reply: Called once, before the first reply is looked into.
+
+    Returns:
+        `passed` or `failed` as the tests say, with `details`: `calls` (one text each),
+        `steps`, `stage` and `raised` (where and what the tests raised), and for `line` and
+        `branch` what was reached and what there is.
+    """
+    try:
+        targets = Targets(program, entry, tests, most_steps) if tests else None
+        recorder = Recorder(program, entry, most_steps)
+    except BaseException as error:
+        return Report("test_broken", note_of(error))
+    dialogue = Dialogue(requests_fd, replies_fd, on_first_reply=on_first_reply)
+    outcome: Outcome = "passed"
+    note, stage, raised = "", "", ""
+    try:
+        match dialogue.call(SUITE_ENTRY, (recorder.function(),), {}):
+            case None:
+                pass
+            case [str(stage), str(raised), str(message)]:
+                outcome = "failed"
+                note = " ".join(f"{raised}: {message}".split())[:_MAX_NOTE]
+            case _:
+                outcome, note = "candidate_garbled", "the tests ended in an unknown way"
+    except CandidateFault as fault:
+        outcome, note = (
+            ("candidate_gone" if fault.kind == "gone" else "candidate_garbled"),
+            str(fault),
+        )
+    except BaseException as error:
+        outcome, note = "candidate_raised", note_of(error)
+    if recorder.broken:
+        outcome, note = "failed", recorder.broken
+    elif outcome == "passed" and not recorder.calls:
+        outcome, note = "nocall", "the tests never called the program"
+    details: dict[str, Any] = {
+        "calls": recorder.calls,
+        "steps": recorder.reached.steps,
+        "stage": stage,
+        "raised": raised,
+    }
+    if targets is not None:
+        details |= targets.counts(recorder.reached)
+    return Report(outcome, note, None, len(recorder.calls), details)
 
 
 # ---------------------------------------------------------- checkers and scorers
