@@ -10,7 +10,13 @@ from corecode_env.rewards.credit import (
     to_actor,
 )
 from corecode_env.rewards.paper_presets import mars2, solvita
-from corecode_env.rewards.presets import all_pass, corecode, corecode_efficiency, pass_rate
+from corecode_env.rewards.presets import (
+    all_pass,
+    corecode,
+    corecode_efficiency,
+    pass_rate,
+    score,
+)
 from corecode_env.rewards.rewards import Rewards
 from corecode_env.rewards.team_presets import corecode_team, helper_main
 from corecode_env.rewards.terms import RewardFunction, Term
@@ -31,6 +37,7 @@ __all__ = [
     "helper_main",
     "mars2",
     "pass_rate",
+    "score",
     "shared",
     "solvita",
     "to_actor",
