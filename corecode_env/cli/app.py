@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from corecode_env import __version__
+from corecode_env.cli.ablate import ablate
 from corecode_env.cli.demo import demo
 from corecode_env.cli.doctor import doctor
 from corecode_env.cli.evaluate import compare, eval_
@@ -74,6 +75,7 @@ app.add_command(judge)
 app.add_command(play)
 app.add_command(demo)
 app.add_command(train)
+app.add_command(ablate)
 app.add_command(eval_)
 app.add_command(compare)
 app.add_command(doctor)

@@ -24,13 +24,7 @@ if TYPE_CHECKING:
 
 @click.command(short_help="Train a Planner and a Coder.")
 @click.argument("config", type=click.Path(dir_okay=False, path_type=Path))
-@click.option(
-    "--set",
-    "changes",
-    multiple=True,
-    metavar="KEY=VALUE",
-    help="Change a setting, as in training.steps=20; give it several times for several.",
-)
+@options.changes
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),

@@ -93,7 +93,8 @@ def collaboration_gain(
         return (low if np.isfinite(low) else None), (high if np.isfinite(high) else None)
 
     apart = rates[0].value - rates[1].value
-    value, draws = _relative(pairs.sum(axis=1, keepdims=True))[0], _relative(sums)
+    value = relative_gains(*pairs.sum(axis=1, keepdims=True))[0]
+    draws = relative_gains(*sums)
     return Gain(
         with_plan=rates[0],
         alone=rates[1],
@@ -156,9 +157,10 @@ def paired_rates(first: Sequence[Sample], second: Sequence[Sample]) -> NDArray[n
     )
 
 
-def _relative(sums: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return (with - alone) / alone by column: 0 for 0 of 0, infinite for more of 0."""
-    with_plan, alone = sums
+def relative_gains(
+    with_plan: NDArray[np.float64], alone: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return (with - alone) / alone: 0 for 0 of 0, infinite for more of 0."""
     gains = np.where(with_plan > 0, np.inf, 0.0)
     np.divide(with_plan - alone, alone, out=gains, where=alone > 0)
     return gains

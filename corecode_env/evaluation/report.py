@@ -13,6 +13,7 @@ from dataclasses import replace
 from rich.table import Table
 from rich.text import Text
 
+from corecode_env.evaluation.ablation import ArmResult
 from corecode_env.evaluation.collaboration import Gain
 from corecode_env.evaluation.compare import Comparison
 from corecode_env.evaluation.intervals import Estimate
@@ -142,6 +143,55 @@ def _comparison_rows(comparison: Comparison) -> list[list[str]]:
         ["lost by B, first programs", str(comparison.lost), ""],
         ["p, exact McNemar", f"{comparison.mcnemar_p:.3g}", ""],
     ]
+
+
+# ------------------------------------------------------------------------------ ablation
+def ablation_table(results: Sequence[ArmResult]) -> Table:
+    """Return one line for each arm of an ablation."""
+    return _table(*_arm_lines(results))
+
+
+def ablation_markdown(results: Sequence[ArmResult]) -> str:
+    """Return the same table in Markdown."""
+    return _markdown(*_arm_lines(results))
+
+
+def ablation_csv(results: Sequence[ArmResult]) -> str:
+    """Return one line for each number of each arm, unrounded; unknown ones are empty."""
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(["arm", "programs", "metric", "value", "low", "high", "tasks"])
+    for result in results:
+        for name in ("solved", "alone", "change", "gain"):
+            found: Estimate | None = getattr(result, name)
+            numbers = ("", "", "", "") if found is None else found
+            writer.writerow([result.arm, result.programs, name, *numbers])
+    return file.getvalue()
+
+
+def _arm_lines(results: Sequence[ArmResult]) -> tuple[list[str], list[list[str]]]:
+    header = ["arm", "learnt from", "pass@1", "interval", "change", "interval"]
+    header += ["Coder alone", "Collaboration Gain", "interval", "by seed"]
+
+    def cells(found: Estimate | None) -> list[str]:
+        return ["", ""] if found is None else [_percent(found), _span("pass@1", found)]
+
+    return header, [
+        [
+            result.arm,
+            f"{result.programs} programs",
+            *cells(result.solved),
+            *cells(result.change),
+            _percent(result.alone),
+            *cells(result.gain),
+            ", ".join(f"{100 * rate:.1f}" for rate in result.by_seed),
+        ]
+        for result in results
+    ]
+
+
+def _percent(found: Estimate) -> str:
+    return show("pass@1", found.value)
 
 
 # --------------------------------------------------------------------------------- forms
