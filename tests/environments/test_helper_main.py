@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 from corecode_env.agents import make_agent
+from corecode_env.core.episode import Episode
 from corecode_env.core.errors import BadConfig, EpisodeError
 from corecode_env.core.task import Stdio, StdioTest, Task
 from corecode_env.core.verdict import Verdict
@@ -19,6 +21,8 @@ from corecode_env.environments.seat_env import SeatEnv
 from corecode_env.environments.split_program import NO_HELP, split_program
 from corecode_env.executor import LocalExecutor
 from corecode_env.executor.testing import InstantExecutor
+from corecode_env.records import rescore
+from corecode_env.rewards import helper_main
 from corecode_env.rollout import play
 from corecode_env.tasks import load_tasks
 
@@ -90,6 +94,14 @@ def test_without_a_main_function_no_test_counts(team: Team) -> None:
 def test_two_halves_that_do_not_parse_together_are_worth_the_first_level(team: Team) -> None:
     env = team("def aux(xs:\n    return 1\n", MAIN)
     assert env.episode.returns == {"helper_0": 0.6, "main_0": 0.6}
+
+
+def test_a_record_holds_all_that_other_weights_need(team: Team) -> None:
+    stored = Episode.from_json(json.loads(json.dumps(team(AUX, MAIN).episode.to_json())))
+    (again,) = rescore([stored], helper_main(own_work=0.0, tests=2.0))
+    assert again.returns == {"helper_0": 4.0, "main_0": 4.0}
+    (less,) = rescore([stored], helper_main(own_work=0.0))
+    assert less.returns == {"helper_0": 3.0, "main_0": 3.0}
 
 
 @pytest.mark.parametrize("name", ["main_sees", "rewards"])
