@@ -115,30 +115,17 @@ program is right all the same. The Solver repeats it, so the rounds run out.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Final, Unpack
 
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
 from corecode_env.core.episode import Turn
 from corecode_env.core.errors import BadConfig
-from corecode_env.core.messages import extract_program
 from corecode_env.core.task import Stdio, StdioTest, Task
-from corecode_env.core.verdict import Judgement
-from corecode_env.environments.acts import Outcome, Scene
-from corecode_env.environments.brief import describe_test
 from corecode_env.environments.engine import TeamEnv
-from corecode_env.environments.feedback import FEEDBACK, Feedback, feedback_text
-from corecode_env.environments.hacking import Hack, HackReport, try_hacks
+from corecode_env.environments.feedback import FEEDBACK, Feedback
 from corecode_env.environments.options import RENDER_MODES, TeamOptions, one_of
-from corecode_env.environments.oracle import (
-    certify,
-    judge_by,
-    pack_tests,
-    trusted_oracle,
-    unpack_tests,
-)
-from corecode_env.environments.side_runs import derived_task
+from corecode_env.environments.solvita_acts import READY, Attack, Certify, Solve
 from corecode_env.environments.solvita_players import reference_hacker, reference_oracle
 from corecode_env.environments.team import Role, Team, in_order
 from corecode_env.environments.turn_parallel import TurnParallelEnv
@@ -149,126 +136,6 @@ __all__ = ["env", "parallel_env", "raw_env"]
 TASKS: Final = "pipelines/4/stdio"
 ROUNDS: Final = 3
 """Rounds of hacking in the published code."""
-KEEP: Final = "keep"
-READY: Final = "ready"
-"""Fact of a Solver's turn: 1 if its program is good enough to be hacked."""
-ACCEPTED: Final = "accepted"
-"""Fact of the turn that ends the loop: 1 if the program was accepted."""
-SHOWN_CHARS: Final = 200
-"""Characters of an input that the Hacker is shown again."""
-
-
-@dataclass(frozen=True, slots=True)
-class Certify:
-    """The Oracle's programs are tried out."""
-
-    feedback: Feedback
-
-    def apply(self, text: str, scene: Scene) -> Outcome:
-        """Certify what is new; keep what is to be kept."""
-        if text.strip().lower() == KEEP and trusted_oracle(scene.turns) is not None:
-            return Outcome()
-        certificate = certify(text, scene, messages=self.feedback == "public")
-        notes = "" if self.feedback == "none" else "\n".join(certificate.notes)
-        fields = {"certificate": notes}
-        if certificate.trusted:
-            fields["certified"] = pack_tests(certificate.tests, scene.max_chars)
-        return Outcome(fields, facts=certificate.facts)
-
-
-@dataclass(frozen=True, slots=True)
-class Solve:
-    """The program in the text is judged on the task, then on the team's own tests."""
-
-    feedback: Feedback
-
-    def apply(self, text: str, scene: Scene) -> Outcome:
-        """Judge, and say whether the Hacker is to try it."""
-        submission = extract_program(text)
-        judgement = scene.judge(scene.task, submission.program)
-        ready, news = judgement.public_passed, [scene.report(judgement)]
-        tests = [
-            *unpack_tests(scene.fields, "certified"),
-            *unpack_tests(scene.fields, "breaks"),
-        ]
-        oracle = trusted_oracle(scene.turns)
-        # Without an Oracle there are no tests.
-        if ready and tests and oracle is not None:
-            own = judge_by(oracle, submission.program, tests, scene)
-            ready = own.passed
-            news.append(told(self.feedback, scene.task, tests, own, "The team's own tests"))
-        facts = {READY: float(ready)}
-        if not ready and not scene.rounds_left:
-            facts[ACCEPTED] = 0.0
-        return Outcome(
-            submission=submission,
-            judgement=judgement,
-            feedback="\n".join(filter(None, news)),
-            ends=False,
-            facts=facts,
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Attack:
-    """The Hacker's inputs are tried on the program."""
-
-    feedback: Feedback
-
-    def apply(self, text: str, scene: Scene) -> Outcome:
-        """Try them; without a break the program is accepted."""
-        oracle = trusted_oracle(scene.turns)
-        if oracle is None:
-            note = (
-                "" if self.feedback == "none" else "Nothing was tried: no Oracle is certified."
-            )
-            return Outcome({"hacks": note}, ends=True, facts={ACCEPTED: 1.0})
-        report = try_hacks(text, _last_program(scene.turns), oracle, scene)
-        fields = {"hacks": self._outcomes(report)}
-        facts, news = report.facts, None
-        broken = [(hack.test, hack.result) for hack in report.breaks]
-        tests = [test for test, _ in broken if test is not None]
-        if broken:
-            known = unpack_tests(scene.fields, "breaks")
-            fields["breaks"] = pack_tests([*known, *tests], scene.max_chars)
-            results = tuple(result for _, result in broken if result is not None)
-            judged = Judgement(scene.task.id, results)
-            news = told(
-                self.feedback, scene.task, tests, judged, "Inputs that broke the program"
-            )
-        if not broken or not scene.rounds_left:
-            facts[ACCEPTED] = float(not broken)
-        return Outcome(fields, feedback=news, ends=not broken, facts=facts)
-
-    def _outcomes(self, report: HackReport) -> str:
-        """Return what the Hacker is told of each input."""
-        if self.feedback == "none":
-            return ""
-        lines = [
-            f"Input {number}{self._shown(hack)}: {hack.outcome}."
-            for number, hack in enumerate(report.hacks, 1)
-        ]
-        if report.failures:
-            lines.append(f"Programs that made no input: {report.failures}.")
-        if not report.hacks:
-            lines.append("There was no input: fence each as ```input or ```python.")
-        return "\n".join(lines)
-
-    def _shown(self, hack: Hack) -> str:
-        return f" ({hack.given[:SHOWN_CHARS]!r})" if self.feedback == "public" else ""
-
-
-def _last_program(turns: Sequence[Turn]) -> str:
-    """Return the program that was handed in last, as it was judged."""
-    return next(t.submission.program for t in reversed(turns) if t.submission is not None)
-
-
-def told(
-    feedback: Feedback, task: Task, tests: Sequence[StdioTest], judged: Judgement, name: str
-) -> str:
-    """Return what a team is told of its own tests, as of public ones."""
-    shown = [describe_test(task, test) for test in tests]
-    return feedback_text(feedback, derived_task(task, tests), shown, judged, name)
 
 
 def until_ready(team: Team, turns: Sequence[Turn]) -> Role | None:

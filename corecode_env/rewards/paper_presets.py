@@ -7,24 +7,12 @@ and its published code, whose constants are the defaults.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from corecode_env.core.episode import Episode, Turn
 from corecode_env.rewards.presets import all_tests_pass
 from corecode_env.rewards.rewards import Rewards
-from corecode_env.rewards.terms import RewardFunction, Term
-
-
-@dataclass(frozen=True, slots=True)
-class OnTurnsBy:
-    """A reward function that applies to the turns of one agent alone."""
-
-    agent: str
-    fn: RewardFunction
-
-    def __call__(self, turn: Turn, episode: Episode) -> float | None:
-        """Return what the function says of a turn of the agent, else None."""
-        return self.fn(turn, episode) if turn.agent == self.agent else None
+from corecode_env.rewards.team_presets import Fact, OnTurnsOf
+from corecode_env.rewards.terms import Term
 
 
 def mars2(agents: Sequence[str]) -> Rewards:
@@ -37,7 +25,7 @@ def mars2(agents: Sequence[str]) -> Rewards:
         agents: All that may write programs, such as `("coder_0", "coder_1")`.
     """
     return Rewards(
-        Term("solved", OnTurnsBy(agent, all_tests_pass), pays=(agent,)) for agent in agents
+        Term("solved", OnTurnsOf(agent, all_tests_pass), pays=(agent,)) for agent in agents
     )
 
 
@@ -89,16 +77,6 @@ def hack_value(turn: Turn, episode: Episode) -> float | None:
     return min(1.0, max(-1.0, 0.2 * facts["valid_ratio"] + breaks - penalty))
 
 
-def certificate_value(turn: Turn, episode: Episode) -> float | None:
-    """What the Oracle's programs are worth by themselves, in [-1, 1].
-
-    -1 or -0.7 for a brute force that crashes on the public tests, or answers wrong; 0.9 of
-    the fraction of wanted tests that were certified; for all of them 1, -0.2 or -0.5, as a
-    program that is known to be right agrees with all, some or none.
-    """
-    return turn.facts.get("certificate")
-
-
 def solvita(
     *, outcome: float = 1.0, oracle: float = 1.0, hack: float = 1.0, certificate: float = 0.0
 ) -> Rewards:
@@ -111,13 +89,16 @@ def solvita(
         outcome: Weight of `loop_outcome`, for Planner and Solver.
         oracle: Weight of `oracle_outcome`.
         hack: Weight of `hack_value`, for the Hacker.
-        certificate: Weight of `certificate_value`, for the Oracle; the paper uses it where
-            the Oracle is trained without the others.
+        certificate: Weight of what the Oracle's programs are worth by themselves: -1 or -0.7
+            for a brute force that crashes on the public tests, or answers wrong; 0.9 of the
+            fraction of wanted tests that were certified; for all of them 1, -0.2 or -0.5, as a
+            program that is known to be right agrees with all, some or none. The paper pays so
+            where the Oracle is trained without the others.
     """
     terms = (
         Term("outcome", loop_outcome, weight=outcome, pays=("planner", "solver")),
         Term("outcome", oracle_outcome, weight=oracle, pays=("oracle",)),
         Term("hack", hack_value, weight=hack, pays=("hacker",)),
-        Term("certificate", certificate_value, weight=certificate, pays=("oracle",)),
+        Term("certificate", Fact("certificate"), weight=certificate, pays=("oracle",)),
     )
     return Rewards(term for term in terms if term.weight != 0.0)

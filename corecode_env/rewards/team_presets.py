@@ -31,14 +31,15 @@ LEVELS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class OnTurnsOf:
-    """A reward function that applies to the turns of one role alone."""
+    """A reward function that applies to the turns of one role or agent alone."""
 
-    role: str
+    who: str
     fn: RewardFunction
 
     def __call__(self, turn: Turn, episode: Episode) -> float | None:
-        """Return what the function says of a turn of the role, else None."""
-        return self.fn(turn, episode) if role_of(turn.agent) == self.role else None
+        """Return what the function says of a turn of theirs, else None."""
+        theirs = self.who in (turn.agent, role_of(turn.agent))
+        return self.fn(turn, episode) if theirs else None
 
 
 @dataclass(frozen=True, slots=True)
