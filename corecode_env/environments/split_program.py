@@ -53,6 +53,8 @@ def split_program(program: str, entry: str) -> Split:
         return Split(NO_HELP, program)
     docstring = function.body[: _docstring_length(function)]
     body = function.body[len(docstring) :]
+    if not body:
+        return Split(NO_HELP, program)
     call = f"{AUX}({', '.join(parameters)})"
     cut = _best_cut(body, parameters)
     if cut is None:

@@ -241,6 +241,7 @@ def test_the_two_halves_do_what_the_whole_did(program: str, own_work: bool) -> N
         "def solve(xs):\n    yield from xs\n",
         "def solve(xs):\n    global K\n    K = xs\n    return K\n",
         "class solve:\n    pass\n",
+        "def solve(xs):\n    'Only words.'\n",
         "solve = sorted\n",
         "def aux(xs):\n    return xs\n\ndef solve(xs):\n    return aux(xs)\n",
         "def solve(xs:\n",
