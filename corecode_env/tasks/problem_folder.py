@@ -15,7 +15,7 @@ import tomllib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from corecode_env.core.errors import BadConfig
 from corecode_env.core.registry import unknown_name
@@ -186,6 +186,16 @@ def heuristics(rest: str) -> TaskSet:
         known = [f"{problem.name}/{each}" for each in range(problem.settings.tasks)]
         raise unknown_name(f"a task of {problem.name}", f"heuristics/{rest}", known)
     return problem.tasks([int(seed)])
+
+
+def program_of(name: str, which: Literal["trivial", "decent"]) -> str:
+    """Return one of the two programs of a bundled problem.
+
+    Args:
+        name: One of `HEURISTICS`.
+        which: The valid answer without thought, or the reference.
+    """
+    return _text(_HEURISTICS / name / f"{which}.py")
 
 
 def _bundled(name: str) -> Problem:

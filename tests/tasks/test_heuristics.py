@@ -15,9 +15,9 @@ from corecode_env.core.verdict import Verdict
 from corecode_env.executor.inside.tester import run_scorer
 from corecode_env.executor.local import LocalExecutor
 from corecode_env.tasks import load_tasks
-from corecode_env.tasks.problem_folder import HEURISTICS, heuristics
+from corecode_env.tasks.problem_folder import HEURISTICS, program_of
 
-FOLDER = Path(heuristics.__code__.co_filename).parent / "heuristics"
+FOLDER = Path(__file__).resolve().parents[2] / "corecode_env/tasks/heuristics"
 problems = pytest.mark.parametrize("name", HEURISTICS)
 SEEDS = range(3)
 
@@ -48,8 +48,7 @@ def test_the_decent_program_beats_the_trivial_one_and_all_scores_are_in_range(
     executor: LocalExecutor, name: str
 ) -> None:
     trivial, decent = (
-        scores(executor, name, (FOLDER / name / f"{which}.py").read_text())
-        for which in ("trivial", "decent")
+        scores(executor, name, program_of(name, which)) for which in ("trivial", "decent")
     )
     assert len(trivial) == len(decent) == 5 * len(SEEDS)
     assert mean(trivial) < mean(decent)
