@@ -95,20 +95,20 @@ class FileTaskSet(TaskSet):
             BadConfig: If two tasks have the same id.
         """
         super().__init__((), name, skipped)
-        self._tasks: FileTasks = tasks
+        self._tasks = self._stored = tasks
         self._position = {place.id: i for i, place in enumerate(tasks.places)}
         self._refuse_twice(self.ids(), self._position)
 
     def _pick(self, positions: Iterable[int]) -> TaskSet:
-        places = (self._tasks.places[position] for position in positions)
-        return FileTaskSet(FileTasks(self._tasks.path, places), self.name, self.skipped)
+        places = (self._stored.places[position] for position in positions)
+        return FileTaskSet(FileTasks(self._stored.path, places), self.name, self.skipped)
 
     def _split_of_each(self) -> list[str]:
-        return [place.split for place in self._tasks.places]
+        return [place.split for place in self._stored.places]
 
     def ids(self) -> list[str]:
         """Return the ids in order."""
-        return [place.id for place in self._tasks.places]
+        return [place.id for place in self._stored.places]
 
     def get(self, task_id: str) -> Task:
         """Read the task with an id, or with this id in the file it came from.
@@ -118,7 +118,7 @@ class FileTaskSet(TaskSet):
         """
         position = self._position.get(task_id)
         if position is None:
-            sources = [place.source_id for place in self._tasks.places]
+            sources = [place.source_id for place in self._stored.places]
             if not task_id or task_id not in sources:
                 raise unknown_name(f"a task of {self.name}", task_id, self.ids())
             position = sources.index(task_id)
