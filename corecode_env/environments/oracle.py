@@ -28,7 +28,7 @@ WRONG: Final = "wrong"
 """What a validator and a checker print."""
 
 DRAWS: Final = 16
-"""Seeds that the generator is run with."""
+"""Seeds that the generator is run with at most."""
 TARGET: Final = 8
 """Certified tests that are wanted."""
 ENOUGH: Final = 0.8
@@ -233,12 +233,15 @@ def _make_tests(certificate: Certificate, scene: Scene) -> None:
 def _generated(artefacts: Artefacts, scene: Scene) -> list[str]:
     """Return different inputs that the generator makes, as many as are wanted at most."""
     seeds = [f"{seed}\n" for seed in scene.rng().integers(1, 10**6, size=DRAWS)]
-    # One that never ends, or crashes at once, need not be run on all seeds.
-    first = run_on(scene.judge, scene.task, artefacts.generator, seeds[:1])
-    runs = list(first)
-    if first[0].output is not None:
-        runs += run_on(scene.judge, scene.task, artefacts.generator, seeds[1:])
-    inputs = dict.fromkeys(run.output for run in runs if run.output is not None)
+    inputs: dict[str, None] = {}
+    # One that crashes at once, or never ends, is not run on all seeds; nor is one that has
+    # made enough already.
+    for batch in (seeds[:1], seeds[1:TARGET], seeds[TARGET:]):
+        for run in run_on(scene.judge, scene.task, artefacts.generator, batch):
+            if run.output is not None:
+                inputs[run.output] = None
+        if not inputs or len(inputs) >= TARGET:
+            break
     return list(inputs)[:TARGET]
 
 

@@ -53,10 +53,10 @@ fenced as `input` is one as it stands, a block fenced as `python` is a program t
 ### What is certified, and what a hack is
 
 The brute force must pass the public tests (in twice the task's time), and the validator
-take their inputs. Of the inputs that the generator makes from 16 seeds, the first 8 different
-ones count; at least 80 % of them must be valid and have an answer. A checker must take the
-answers of the public tests, and refuse each with garbage behind it, else outputs are compared
-as the task does it. Programs of the Oracle that fall short are not used.
+take their inputs. The generator is run on up to 16 seeds, and its first 8 different inputs
+count; at least 80 % of them must be valid and have an answer. A checker must take the answers
+of the public tests, and refuse each with garbage behind it, else outputs are compared as the
+task does it. Programs of the Oracle that fall short are not used.
 
 A hack counts if the validator takes the input, the brute force answers it, and the program
 crashes, overruns, or answers otherwise (with a certified checker: answers what the checker
