@@ -17,7 +17,7 @@ from typing import Final
 from corecode_env.core.calling import ObservationFunction, as_agent
 from corecode_env.core.messages import extract_program
 from corecode_env.core.seams import Agent, Executor, Job, Reply, Request
-from corecode_env.core.task import Limits, Task
+from corecode_env.core.task import Task
 from corecode_env.core.verdict import Judgement, Verdict
 from corecode_env.evaluation.degenerate import degenerate_answers
 from corecode_env.evaluation.known import Known, known
@@ -204,12 +204,13 @@ def check_faulty(
     """
     _validate(tasks)
     spoilable = [t for t in _judgeable(tasks) if t.reference_program is not None]
-    limits = Limits(cpu_seconds=SPIN_SECONDS)
     wanted = []
     for name, agent in agents.items():
         for task in spoilable:
             program = _handed_in(as_agent(agent), task)
-            tried = task.with_limits(limits) if name in spinning else task
+            tried = task
+            if name in spinning:
+                tried = task.with_limits(replace(task.limits, cpu_seconds=SPIN_SECONDS))
             wanted.append(_Wanted(tried, name, program))
     listed = known("passes") if exceptions is None else exceptions
     return _check_wrong(tasks, "faulty", wanted, executor, listed, progress)

@@ -8,6 +8,7 @@ may turn one failure (RE) into another (MLE).
 
 from __future__ import annotations
 
+import os
 import re
 import signal
 import sys
@@ -24,9 +25,10 @@ NEAR: Final = 0.25
 """Part of the CPU limit within which a result counts as near to it."""
 _NOTE_CHARS: Final = 200
 _ADDRESS: Final = re.compile(r"0x[0-9a-fA-F]{4,}")
-_HOST_PATHS: Final = tuple(
-    sorted({sys.prefix, sys.base_prefix, sys.exec_prefix} - {"/", "/usr", ""}, key=len)[::-1]
-)
+_LIBRARY: Final = os.path.dirname(os.__file__)
+_INSTALLED: Final = {_LIBRARY, sys.prefix, sys.base_prefix, sys.exec_prefix}
+# A system's own Python has the prefix /usr, which is no secret and much of any text.
+_HOST_PATHS: Final = tuple(sorted(_INSTALLED - {"/", "/usr", ""}, key=len, reverse=True))
 
 
 def fault(outcome: Outcome, limits: Limits, *, ignore_exit: bool = False) -> Verdict | None:

@@ -15,6 +15,7 @@ from corecode_env.core.task import (
     CallTest,
     Checker,
     Function,
+    Limits,
     Script,
     Stdio,
     StdioTest,
@@ -276,8 +277,10 @@ def test_a_faulty_program_that_passes_is_a_failure() -> None:
 
 def test_what_is_known_to_spin_gets_little_time() -> None:
     judges = Judges(accept_references)
-    check_faulty([task(0)], judges, {"a": Spoiler(), "b": Spoiler()}, spinning=["b"])
+    writes = task(0).with_limits(Limits(scratch_bytes=4096))
+    check_faulty([writes], judges, {"a": Spoiler(), "b": Spoiler()}, spinning=["b"])
     assert [job[0].limits.cpu_seconds for job in judges.jobs] == [5.0, 0.2]
+    assert [job[0].limits.scratch_bytes for job in judges.jobs] == [4096, 4096]
 
 
 def test_a_function_may_be_the_faulty_agent() -> None:

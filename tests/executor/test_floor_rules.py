@@ -175,8 +175,15 @@ def test_rule_9_a_program_has_the_signal_handlers_of_a_fresh_interpreter(slot: S
             if signal.getsignal(n) not in (signal.SIG_DFL, None)
         ]), flush=True)
     """
+    # A shell's background jobs, these tests perhaps among them, have some signals ignored.
+    fresh = f"""
+        import os, signal, sys
+        for name in ("SIGHUP", "SIGINT", "SIGQUIT"):
+            signal.signal(getattr(signal, name), signal.SIG_DFL)
+        os.execv(sys.executable, [sys.executable, "-c", {textwrap.dedent(program)!r}])
+    """
     plain = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(program)],
+        [sys.executable, "-c", textwrap.dedent(fresh)],
         capture_output=True,
         check=True,
     )
@@ -271,6 +278,8 @@ def test_rule_10_a_named_package_can_be_read_and_its_neighbours_not(stack: str) 
     own = [str(file) for file in sorted(folder.glob("*/*.py"))[:20]]
     others = [n for n in installed_files() if "/numpy" not in n]
     try:
+        if slot.start().ready["layers"]["no_paths"] == "on":
+            own = []  # where nothing else confines it, a program can open no path at all
         assert said(slot, OPEN_ALL.format(names=own)) == own
         assert said(slot, OPEN_ALL.format(names=others)) == []
         program = "import numpy, json, numpy.fft\nprint(json.dumps(numpy.arange(3).tolist()))"
@@ -319,7 +328,8 @@ def test_rule_10_file_metadata_is_hidden_by_a_private_root_only() -> None:
 
 def test_what_may_be_read_leads_to_no_package_folder() -> None:
     paths = readable.files()
-    assert str(Path(json.__file__).parent.resolve()) in paths
+    library = Path(json.__file__).resolve()
+    assert any(library.is_relative_to(path) for path in paths)
     for path in map(Path, paths):
         assert not set(path.parts) & readable.PACKAGE_FOLDERS
         if path.is_dir():
