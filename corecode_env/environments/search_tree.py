@@ -202,7 +202,12 @@ def plan_of(text: str) -> str:
 
 # ------------------------------------------------------------------------------- what is seen
 def summary(
-    tree: SearchTree, *, budget: int, report: Callable[[Judgement], str], max_chars: int
+    tree: SearchTree,
+    *,
+    budget: int,
+    scored: bool,
+    report: Callable[[Judgement], str],
+    max_chars: int,
 ) -> str:
     """Write down what coders may know of a tree, as much of it as fits.
 
@@ -212,21 +217,27 @@ def summary(
     Args:
         tree: The tree.
         budget: How many nodes it may have.
+        scored: Whether the task is of a kind that is scored.
         report: What the team may be told of a judgement; empty: nothing.
         max_chars: Longest text, in characters.
     """
+
+    def told(node: SearchNode) -> str:
+        # Without public tests there is nothing to say of any node.
+        return "" if node.score is None else report(node.judgement)
+
     best = tree.best
-    told = best is not None and bool(report(best.judgement))
+    ranked = best is not None and bool(told(best))
     lines = [f"Nodes: {len(tree.nodes)} of {budget}."]
-    lines += [_line(node, report) for node in tree.nodes]
-    if best is not None and told:
+    lines += [_line(node, told(node), scored=scored) for node in tree.nodes]
+    if best is not None and ranked:
         lines.append(f"Best so far: node {best.number}.")
     parts = ["\n".join(lines)]
     left = max_chars - len(parts[0])
     left_out = []
     # The order would tell what no report does.
-    for node in tree.by_score() if told else reversed(tree.nodes):
-        shown = _in_full(node, report)
+    for node in tree.by_score() if ranked else reversed(tree.nodes):
+        shown = _in_full(node, told(node))
         if len(shown) + len(_GAP) > left:
             left_out.append(node.number)
             continue
@@ -237,12 +248,15 @@ def summary(
     return _GAP.join(parts)[:max_chars]
 
 
-def _line(node: SearchNode, report: Callable[[Judgement], str]) -> str:
+def _line(node: SearchNode, news: str, *, scored: bool) -> str:
     origin = "anew" if node.parent is None else f"from node {node.parent}"
-    news = report(node.judgement).partition("\n")[0]
-    return f"node {node.number} ({origin}, by {node.agent}){': ' + news if news else ''}"
+    head = f"node {node.number} ({origin}, by {node.agent})"
+    if not news:
+        return head
+    score = f" Score {node.score:g}." if scored else ""
+    return f"{head}: {news.splitlines()[0]}{score}"
 
 
-def _in_full(node: SearchNode, report: Callable[[Judgement], str]) -> str:
-    parts = [f"Node {node.number}.", node.plan, fenced(node.program), report(node.judgement)]
+def _in_full(node: SearchNode, news: str) -> str:
+    parts = [f"Node {node.number}.", node.plan, fenced(node.program), news]
     return "\n".join(part for part in parts if part)

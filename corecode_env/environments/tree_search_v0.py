@@ -172,7 +172,8 @@ class Expand:
         if not judgement.valid:
             return Outcome(submission=submission, judgement=judgement)
         number = len(tree.nodes)
-        score = public_score(judgement, scored=scene.task.kind == "optimize")
+        scored = scene.task.kind == "optimize"
+        score = public_score(judgement, scored=scored)
         node = SearchNode(
             number=number,
             parent=choice.parent,
@@ -190,6 +191,7 @@ class Expand:
         seen = summary(
             grown,
             budget=budget,
+            scored=scored,
             report=scene.report,
             max_chars=scene.max_chars // 2,
         )

@@ -24,6 +24,7 @@ from corecode_env.environments.search_tree import (
     search_tree,
 )
 from corecode_env.evaluation import samples_of
+from corecode_env.executor import LocalExecutor
 from corecode_env.executor.testing import InstantExecutor
 from corecode_env.rollout import play
 
@@ -386,6 +387,38 @@ def test_a_scored_task_is_searched_by_its_public_scores() -> None:
     assert env.tree.scores == (2.0, 4.0, 1.0)
     assert env.tree.best is not None
     assert env.tree.best.number == 1
+    lines = env.observe("coder_0")["tree"].splitlines()
+    assert lines[2] == "node 1 (anew, by coder_1): Public tests: 1 of 1 passed. Score 4."
+    assert lines[4:8] == ["Best so far: node 1.", "", "Node 1.", "```python"]
+
+
+def test_without_public_tests_no_node_is_called_the_best(
+    playing: Play, say: SimpleNamespace
+) -> None:
+    task = say.task(public_tests=())
+    env = playing(f"node: new\n{say.wrong}", f"node: new\n{say.right}", tasks=[task])
+    tree = env.observe("coder_0")["tree"]
+    assert env.tree.scores == (None, None)
+    assert env.tree.best.number == 0
+    assert "Best" not in tree
+    assert "public tests" not in tree
+    assert tree.index("Node 1.") < tree.index("Node 0.")
+
+
+KINDS = [
+    *("commit_message/mbpp-sanitized", "cruxeval", "heuristics/cargo", "pipelines/3/repair"),
+    *("pipelines/3/io_prediction", "unit_tests/mbpp-sanitized"),
+]
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_the_reference_is_right_on_every_kind_of_task(name: str) -> None:
+    with LocalExecutor(1, min_isolation="L0") as sandbox:
+        env = tree_search_v0.env(tasks=name, split="all", executor=sandbox, max_cycles=1)
+        episode = play(env, {"coder": ReferenceAgent()}, seed=1)
+    assert episode.returns["coder_0"] == 1.0
+    prompt = episode.turns[0].observation["prompt"]
+    assert "node: new" in prompt
 
 
 def test_a_public_score_is_none_without_public_tests() -> None:
