@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Final
+from pathlib import Path
+from typing import Any, Final
 
+from corecode_env.agents import tiny
 from corecode_env.agents.chat_api import OpenAIAgent
 from corecode_env.agents.faults import FAULTS
 from corecode_env.agents.faulty import FaultyAgent
@@ -24,11 +26,18 @@ for _name in FAULTS:
     AGENTS.add(f"faulty:{_name}", partial(FaultyAgent, _name))
 
 
-def _local(model: str) -> Agent:
+def _local(model: str | Path, **settings: Any) -> Agent:
     # Needs torch, and seconds to load.
     from corecode_env.agents.local_model import TransformersAgent
 
-    return TransformersAgent.from_pretrained(model)
+    with tiny.no_progress_bar():
+        return TransformersAgent.from_pretrained(model, **settings)
+
+
+def _tiny(role: str, **settings: Any) -> Agent:
+    if role not in tiny.MODELS:
+        raise unknown_name("a tiny model", role, list(tiny.MODELS))
+    return _local(tiny.MODELS[role], **{"max_new_tokens": tiny.MAX_NEW_TOKENS, **settings})
 
 
 def _smollm2() -> Agent:
@@ -40,15 +49,20 @@ def _smollm2() -> Agent:
 MODELS: Final[dict[str, Callable[[], Agent]]] = {"smollm2-135m": _smollm2}
 """Language models that an extra brings."""
 
-FAMILIES: Final[dict[str, Callable[[str], Agent]]] = {
-    "transformers": _local,
-    "openai": OpenAIAgent,
-}
-"""Agents over a language model: `transformers:FOLDER` or hub id, `openai:MODEL`."""
+LOCAL: Final[dict[str, Callable[..., Agent]]] = {"transformers": _local, "tiny": _tiny}
+"""Language models that run here: `transformers:FOLDER` or hub id, `tiny:planner`."""
+
+FAMILIES: Final[dict[str, Callable[..., Agent]]] = {**LOCAL, "openai": OpenAIAgent}
+"""All agents over a language model: those, and `openai:MODEL`."""
 
 
-def make_agent(name: str) -> Agent:
+def make_agent(name: str, **local: Any) -> Agent:
     """Return a new agent by its name: `reference`, `openai:MODEL`, `smollm2-135m`, ...
+
+    Args:
+        name: The name.
+        local: Settings of `TransformersAgent.from_pretrained`, such as `temperature`, for
+            models of `LOCAL`; others have no use for them.
 
     Raises:
         UnknownName: With the nearest name, or all names.
@@ -59,7 +73,7 @@ def make_agent(name: str) -> Agent:
     if colon and family in FAMILIES:
         if not model:
             raise BadConfig(f"{name!r} must name a model, got nothing behind the colon")
-        return FAMILIES[family](model)
+        return FAMILIES[family](model, **(local if family in LOCAL else {}))
     if name in MODELS:
         return MODELS[name]()
     if name not in AGENTS:

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
-from functools import partial
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import click
 
-from corecode_env.agents import make_agent
 from corecode_env.cli import options
 from corecode_env.cli.exits import Exit
+from corecode_env.cli.game import Game, asked_game, game
 from corecode_env.cli.sources import open_tasks
 from corecode_env.cli.terminal import output, progress, say, write_json
 from corecode_env.core.errors import BadConfig
-from corecode_env.core.seams import Agent, Executor
-from corecode_env.core.task import Task
-from corecode_env.environments.registration import ENVIRONMENTS, make, normal_id
+from corecode_env.core.seams import Executor
+from corecode_env.environments.registration import normal_id
 from corecode_env.evaluation.collaboration import Gain, collaboration_gain, gains_by_group
 from corecode_env.evaluation.compare import compare as compare_samples
 from corecode_env.evaluation.metrics import Metrics, Prices, summarise
@@ -58,34 +55,20 @@ def whole_numbers(
 class Asked:
     """What an evaluation was asked for, whichever environment it plays."""
 
-    tasks: Sequence[Task]
+    game: Game
+    tasks: TaskSet
     planner: str
     coder: str
     others: Mapping[str, str]
     """Names of the agents of other roles."""
     samples: int
     shared_plan: bool
-    rounds: int
     seed: int
     executor: Executor
-    made: dict[str, Agent] = field(default_factory=dict)
-    """Agents by name: a model that plays two roles is loaded once."""
-
-    def agent(self, name: str) -> Agent:
-        """Return an agent by its name."""
-        if name not in self.made:
-            self.made[name] = make_agent(name)
-        return self.made[name]
 
 
 @click.command("eval", short_help="Measure agents: pass@k and more, with intervals.")
-@click.option(
-    "--env",
-    "env_name",
-    default="planner_coder_v0",
-    show_default=True,
-    help=f"Environment: {', '.join(ENVIRONMENTS)}.",
-)
+@game("Most rounds of an episode; the last program counts.")
 @click.option(
     "--tasks",
     "source",
@@ -122,13 +105,6 @@ class Asked:
     is_flag=True,
     help="All programs of a task follow one plan; without it each has its own.",
 )
-@click.option(
-    "--rounds",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    help="Most rounds of an episode; the last program counts.",
-)
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of all choices.")
 @click.option(
     "--baseline-alone",
@@ -146,7 +122,6 @@ class Asked:
 @options.isolation
 @options.as_json("All metrics as one object.")
 def eval_(
-    env_name: str,
     source: str,
     split: str,
     limit: int | None,
@@ -156,7 +131,6 @@ def eval_(
     samples: int,
     ks: tuple[int, ...] | None,
     shared_plan: bool,
-    rounds: int,
     seed: int,
     baseline_alone: bool,
     price_read: float | None,
@@ -180,6 +154,8 @@ def eval_(
       corecode eval --tasks humaneval --limit 20
       corecode eval --tasks pipelines/3 --limit 50 --coder faulty:off_by_one --out runs/a
       corecode eval --tasks mbpp --samples 10 --k 1,5,10 --baseline-alone --out runs/b
+      corecode eval --tasks pipelines/2 --limit 50 --planner tiny:planner --coder tiny:coder \
+        --prompts planner=tiny --prompts coder=tiny --coder-sees plan
     """
     if ks is None:
         ks = tuple(k for k in DEFAULT_KS if k <= samples)
@@ -187,7 +163,8 @@ def eval_(
         raise click.UsageError(
             f"--k must not exceed --samples, got {max(ks)} of {samples} programs per task"
         )
-    if baseline_alone and normal_id(env_name) == ALONE:
+    playing = asked_game()
+    if baseline_alone and normal_id(playing.env) == ALONE:
         raise click.UsageError(f"--baseline-alone compares with {ALONE}; choose another --env")
     if "human" in (planner, coder, *others.values()):
         raise click.UsageError("eval cannot wait for a person; use `corecode play`")
@@ -198,15 +175,15 @@ def eval_(
     groups = {task.id: str(d) for task in tasks if (d := task.metadata.get("difficulty"))}
     with options.executor(min_isolation, workers) as executor:
         asked = Asked(
-            tasks, planner, coder, others, samples, shared_plan, rounds, seed, executor
+            playing, tasks, planner, coder, others, samples, shared_plan, seed, executor
         )
-        played = _play(asked, env_name, out, f"playing {env_name}")
+        played = _play(asked, out, f"playing {playing.env}")
         alone: list[Sample] = []
         if baseline_alone:
             folder = None if out is None else out / "alone"
             named = {role: name for role, name in others.items() if role == "coder"}
-            asked = replace(asked, others=named)
-            alone = _play(asked, ALONE, folder, "playing the Coder alone")
+            asked = replace(asked, game=playing.elsewhere(ALONE, ("coder",)), others=named)
+            alone = _play(asked, folder, "playing the Coder alone")
     metrics = summarise(played, ks=ks, groups=groups, prices=prices)
     if alone:
         metrics = with_gain(metrics, collaboration_gain(played, alone))
@@ -258,37 +235,25 @@ def _chosen(tasks: TaskSet, split: str, limit: int | None) -> TaskSet:
     return chosen
 
 
-def _play(asked: Asked, env_name: str, out: Path | None, label: str) -> list[Sample]:
+def _play(asked: Asked, out: Path | None, label: str) -> list[Sample]:
     """Play all samples in one environment."""
-    with ExitStack() as stack:
-        make_env = partial(
-            make,
-            env_name,
-            tasks=asked.tasks,
-            split="all",
-            executor=asked.executor,
-            max_cycles=asked.rounds,
-        )
-        env = make_env()
-        seats = env.possible_agents
-        env.close()  # type: ignore[no-untyped-call]
-        names = options.names_of_players(asked.planner, asked.coder, asked.others, seats)
-        shared = asked.shared_plan and len(seats) > 1
-        advance = stack.enter_context(progress(label, len(asked.tasks)))
+    make_env = asked.game.maker(asked.tasks, asked.executor)
+    env = make_env()
+    seats = env.possible_agents
+    env.close()
+    names = options.names_of_players(asked.planner, asked.coder, asked.others, seats)
+    shared = asked.shared_plan and len(seats) > 1
+    with progress(label, len(asked.tasks)) as advance:
         return evaluate(
             make_env,
-            {role: asked.agent(name) for role, name in names.items()},
+            asked.game.players(names),
             asked.tasks,
             # What branches at the first turn differs from there on.
             samples={seats[-1 if shared else 0]: asked.samples},
             shared_turns=len(seats) - 1 if shared else 0,
             seed=asked.seed,
             out=out,
-            settings={
-                "env": normal_id(env_name),
-                "agents": names,
-                "rounds": asked.rounds,
-            },
+            settings={**asked.game.settings(), "agents": names},
             on_task=advance,
         )
 

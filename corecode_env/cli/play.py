@@ -13,9 +13,9 @@ import click
 from rich.table import Table
 from rich.text import Text
 
-from corecode_env.agents import make_agent
 from corecode_env.cli import options
 from corecode_env.cli.exits import Exit
+from corecode_env.cli.game import asked_game, game
 from corecode_env.cli.sources import open_tasks
 from corecode_env.cli.terminal import output, progress, verdict_style, write_json
 from corecode_env.core.episode import Episode
@@ -23,7 +23,6 @@ from corecode_env.core.seams import Agent
 from corecode_env.core.seeding import derive_seed
 from corecode_env.core.task import Task
 from corecode_env.core.verdict import Verdict
-from corecode_env.environments.registration import ENVIRONMENTS, make
 from corecode_env.environments.render import transcript
 from corecode_env.records import EpisodeWriter
 from corecode_env.rollout import play as play_episode
@@ -33,13 +32,7 @@ DEFAULT_SOURCES = ("humaneval", "mbpp")
 
 
 @click.command(short_help="Let agents play episodes, and show what they earn.")
-@click.option(
-    "--env",
-    "env_name",
-    default="planner_coder_v0",
-    show_default=True,
-    help=f"Environment: {', '.join(ENVIRONMENTS)}.",
-)
+@game("Most rounds of an episode; a round is one turn of every agent.")
 @click.option(
     "--tasks",
     "sources",
@@ -55,13 +48,6 @@ DEFAULT_SOURCES = ("humaneval", "mbpp")
     default=10,
     show_default=True,
     help="How many episodes.",
-)
-@click.option(
-    "--rounds",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    help="Most rounds of an episode; a round is one turn of every agent.",
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of all choices.")
 @click.option(
@@ -80,14 +66,12 @@ DEFAULT_SOURCES = ("humaneval", "mbpp")
 @options.isolation
 @options.as_json("One episode a line, as in the file that --out writes.")
 def play(
-    env_name: str,
     sources: tuple[str, ...],
     task_id: str | None,
     planner: str,
     coder: str,
     others: dict[str, str],
     episodes: int,
-    rounds: int,
     seed: int,
     show: int,
     out: Path | None,
@@ -99,9 +83,10 @@ def play(
 ) -> None:
     """Let agents play episodes; show what they said, how it was judged, what it paid.
 
-    An agent is `reference` (knows the answer), `human` (you), `random`, or wrong on purpose:
-    `faulty:off_by_one`, `faulty:syntax_error` and others. Roles that no option names are
-    played by `reference`. The same seed gives the same tasks and rewards.
+    An agent is `reference` (knows the answer), `human` (you), `random`, wrong on purpose
+    (`faulty:off_by_one`, `faulty:syntax_error` and others), or a language model:
+    `transformers:FOLDER`, `tiny:planner`, `tiny:coder`, `openai:MODEL`. Roles that no option
+    names are played by `reference`. The same seed gives the same tasks and rewards.
 
     \b
     Examples:
@@ -115,12 +100,13 @@ def play(
         open_tasks(source, format_name, skip_bad=skip_bad)
         for source in sources or DEFAULT_SOURCES
     ]
+    asked = asked_game()
     with ExitStack() as stack:
         executor = stack.enter_context(options.executor(min_isolation, workers))
-        env = make(env_name, tasks=sets[0], split="all", executor=executor, max_cycles=rounds)
+        env = asked.maker(sets[0], executor)()
         stack.callback(env.close)
         names = options.names_of_players(planner, coder, others, env.possible_agents)
-        agents = {who: make_agent(name) for who, name in names.items()}
+        agents = asked.players(names)
         record = stack.enter_context(EpisodeWriter(out)) if out is not None else None
         summary = Summary(env.possible_agents, record)
         played = _play(env, agents, islice(_draw(sets, task_id, seed), episodes), seed)

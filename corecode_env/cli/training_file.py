@@ -14,10 +14,11 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from corecode_env.agents import make_agent
-from corecode_env.agents.tiny import MODELS, PROMPTS
+from corecode_env.agents.tiny import MODELS
 from corecode_env.algorithms.config import TeamGRPOConfig, from_record, to_record
 from corecode_env.algorithms.run_folder import TRAINING
 from corecode_env.algorithms.sft import COLD_START, ColdStartConfig
+from corecode_env.cli.game import CHAT, TINY, prompt_files
 from corecode_env.cli.sources import open_tasks
 from corecode_env.core.errors import BadConfig
 from corecode_env.core.registry import unknown_name
@@ -29,10 +30,7 @@ from corecode_env.tasks import TaskSet
 if TYPE_CHECKING:
     from corecode_env.agents.local_model import TransformersAgent
 
-TINY: Final = "tiny"
-"""Stands for the models that come with the package, by role, and for their prompts."""
 Split = Literal["train", "validation", "test", "all"]
-CHAT: Final[Mapping[str, Any]] = {"auto": "auto", "template": True, "plain": False}
 REWARDS: Final[Mapping[str, Callable[[], Rewards]]] = MappingProxyType(
     {
         "corecode": corecode,
@@ -199,10 +197,7 @@ class TrainingFile:
         if table.coder_sees is None:
             del options["coder_sees"]
         options["rewards"] = REWARDS[table.rewards]()
-        options["prompts"] = {
-            role: PROMPTS[role] if file == TINY and role in PROMPTS else Path(file)
-            for role, file in table.prompts.items()
-        } or None
+        options["prompts"] = prompt_files(table.prompts)
         return partial(make, table.id, tasks=tasks, split="all", executor=executor, **options)
 
     def tables(self) -> dict[str, Any]:

@@ -114,9 +114,48 @@ def test_programs_may_share_a_plan(run: Run, tmp_path: Path) -> None:
     assert json.loads((tmp_path / "settings.json").read_text())["samples"] == {"coder_0": 2}
 
 
+def test_prompts_and_what_a_coder_sees_are_part_of_the_evaluation(
+    run: Run, tmp_path: Path
+) -> None:
+    prompt = tmp_path / "coder.txt"
+    prompt.write_text("Write.\n\n$plan")
+    asked = (*LEVEL, "--prompts", f"coder={prompt}", "--coder-sees", "plan")
+    assert run(*asked, "--out", tmp_path / "run", "--baseline-alone").exit_code == 0
+    for folder, seen in (("run", "Write.\n\n1."), ("run/alone", "Write.")):
+        lines = (tmp_path / folder / "episodes.jsonl").read_text().splitlines()
+        assert json.loads(lines[0])["turns"][-1]["observation"]["prompt"].startswith(seen)
+    settings = json.loads((tmp_path / "run" / "settings.json").read_text())
+    assert settings["prompts"] == {"coder": str(prompt)}
+    other = run(*LEVEL, "--out", tmp_path / "run")
+    assert other.exit_code == 2 and "coder_sees" in other.stderr
+
+
+@pytest.mark.skipif(
+    not all(find_spec(name) for name in ("torch", "transformers")), reason="needs torch"
+)
+def test_a_local_model_is_asked_as_the_options_say(run: Run, tmp_path: Path) -> None:
+    asked = ("--planner", "tiny:planner", "--coder", "tiny:coder", "--coder-sees", "plan")
+    prompts = ("--prompts", "planner=tiny", "--prompts", "coder=tiny")
+    cold = (*LEVEL, *asked, *prompts, "--limit", 1, "--temperature", 0, "--max-new-tokens", 5)
+    assert run(*cold, "--out", tmp_path).exit_code == 0
+    lines = (tmp_path / "episodes.jsonl").read_text().splitlines()
+    turns = [json.loads(line)["turns"] for line in lines]
+    # At temperature 0 both samples are the same, and five tokens are no whole plan.
+    assert turns[0][0]["action"] == turns[1][0]["action"]
+    assert {len(turn["token_ids"]) for played in turns for turn in played} == {5}
+    assert json.loads((tmp_path / "settings.json").read_text())["local"] == {
+        "temperature": 0.0,
+        "max_new_tokens": 5,
+    }
+
+
 @pytest.mark.parametrize(
     ("args", "message"),
     [
+        (("--prompts", "coder"), "must be ROLE=FILE"),
+        (("--prompts", "codr=x.txt"), "coder"),
+        (("--coder", "tiny:codr"), "did you mean 'coder'"),
+        (("--temperature", "-1"), "temperature"),
         (("--k", "1,5"), "must not exceed --samples"),
         (("--k", "0"), "whole numbers from 1 up"),
         (("--k", "one"), "whole numbers from 1 up"),
