@@ -229,7 +229,10 @@ def generate(level: int, seed: int, form: Form = "function") -> Task:
 
 def _prediction(draw: _Draw, level: int, seed: int) -> Task:
     """Make the task that asks what the program returns for one of its longer inputs."""
-    chosen = draw.below(N_INPUTS - 2)  # behind these stand an empty list and one number
+    # Behind the longer inputs stand an empty list and one number. There are always some whose
+    # result is worth asking for: with these two, four results differ.
+    telling = [i for i in range(N_INPUTS - 2) if draw.outputs[i] not in (0, [])]
+    chosen = telling[draw.below(len(telling))]
     output = draw.outputs[chosen]
     return Task(
         id=task_id(level, seed, "io_prediction"),

@@ -208,6 +208,7 @@ def test_a_call_to_predict_shows_the_program_and_expects_what_it_returns(level: 
             parse_plan(task.reference_plan or "")(ast.literal_eval(called[1])) == test.expected
         )
         assert task.reference_program == repr(test.expected)
+        assert test.expected not in (0, [])
         assert task.metadata["split"] == function.metadata["split"]
 
 

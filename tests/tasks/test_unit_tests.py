@@ -14,7 +14,13 @@ from corecode_env.core.task import CallTest, Function, ScoreTest, Stdio, StdioTe
 from corecode_env.executor.compare import validate_checker
 from corecode_env.executor.local import LocalExecutor
 from corecode_env.tasks import load_tasks
-from corecode_env.tasks.unit_tests import MUTANTS, STORED, find_faults, unit_test_tasks
+from corecode_env.tasks.unit_tests import (
+    LEFT_OUT,
+    MUTANTS,
+    STORED,
+    find_faults,
+    unit_test_tasks,
+)
 
 ABS = Task(
     id="size",
@@ -64,7 +70,7 @@ def test_bundled_tasks_can_be_judged_and_keep_the_split_of_their_program(name: s
 def test_the_stored_faults_are_those_that_are_found_anew(
     executor: LocalExecutor, name: str
 ) -> None:
-    origin = load_tasks(name).head(3)
+    origin = load_tasks(name)[3:6]
     found = find_faults(origin, executor)
     for task in origin:
         made = load_tasks(f"unit_tests/{name}/{task.id}")[0]
@@ -76,6 +82,14 @@ def test_references_of_bundled_tasks_are_accepted(executor: LocalExecutor, name:
     tasks = load_tasks(f"unit_tests/{name}").shuffle(seed=0).head(10)
     judged = executor.map((task, task.reference_program or "") for task in tasks)
     assert [judgement.task_id for judgement in judged if not judgement.passed] == []
+
+
+@pytest.mark.parametrize("task_id", LEFT_OUT)
+def test_a_task_that_calls_alone_would_solve_is_left_out(task_id: str) -> None:
+    name = STORED[task_id.startswith("Mbpp")]
+    load_tasks(name).get(task_id)
+    with pytest.raises(UnknownName):
+        load_tasks(f"unit_tests/{name}/{task_id}")
 
 
 @pytest.mark.slow
