@@ -80,10 +80,12 @@ class TeamGRPOConfig:
     seed: int = 0
 
     learning_rate: float = 1e-6
-    """Of AdamW; constant after the warm-up."""
+    """Of AdamW; constant between warm-up and decay."""
     weight_decay: float = 1e-2
     warmup_steps: int = 0
     """Steps over which the learning rate rises linearly."""
+    decay_steps: int = 0
+    """Last steps of the run, over which the learning rate falls linearly."""
     grad_clip: float = 1.0
     """Largest norm of a gradient."""
     epochs: int = 1
@@ -129,7 +131,7 @@ class TeamGRPOConfig:
             at_least(name, getattr(self, name), 1)
         for name in ("mini_batches", "micro_batch", "eval_samples", "keep_last"):
             at_least(name, getattr(self, name), 1)
-        for name in ("steps", "warmup_steps", "eval_every", "checkpoint_every"):
+        for name in ("steps", "warmup_steps", "decay_steps", "eval_every", "checkpoint_every"):
             at_least(name, getattr(self, name), 0)
         at_least("weight_decay", self.weight_decay, 0.0)
         at_least("importance_cap", self.importance_cap, 0.0)
@@ -146,9 +148,12 @@ class TeamGRPOConfig:
 
     def rate_at(self, step: int) -> float:
         """Return the learning rate of a step, counted from 0."""
-        if step >= self.warmup_steps:
-            return self.learning_rate
-        return self.learning_rate * (step + 1) / self.warmup_steps
+        share = 1.0
+        if step < self.warmup_steps:
+            share = (step + 1) / self.warmup_steps
+        if self.steps - step < self.decay_steps:
+            share = min(share, (self.steps - step) / self.decay_steps)
+        return self.learning_rate * share
 
 
 def one_of(name: str, value: object, known: tuple[object, ...]) -> None:

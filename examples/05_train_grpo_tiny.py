@@ -1,11 +1,11 @@
-"""Train the tiny model that comes with the package: GRPO, a few steps, on a CPU.
+"""Train the tiny pair that comes with the package: GRPO, a few steps, on a CPU.
 
 Needs the extra `train`. `python 05_train_grpo_tiny.py 60` takes more steps.
 """
 
 import sys
 
-from corecode_env.agents.tiny import PROMPTS, tiny_policy
+from corecode_env.agents.tiny import PROMPTS, tiny_pair
 from corecode_env.algorithms.config import AdvantageConfig, TeamGRPOConfig
 from corecode_env.algorithms.grpo import TeamGRPOTrainer
 from corecode_env.algorithms.losses import LossConfig
@@ -23,8 +23,8 @@ def show(report: StepReport) -> None:
 
 
 def main(steps: int) -> None:
-    """Train one model in both roles: it plans from statements, it programs from plans."""
-    tasks, policy = load_tasks("pipelines/2"), tiny_policy()
+    """Train both: the Planner plans from statements, the Coder programs from plans."""
+    tasks = load_tasks("pipelines/2")
     config = TeamGRPOConfig(
         stage="joint",  # both roles at once
         steps=steps,
@@ -38,7 +38,7 @@ def main(steps: int) -> None:
     )
     with LocalExecutor() as executor:
         trainer = TeamGRPOTrainer(
-            {"planner": policy, "coder": policy},
+            tiny_pair(),
             lambda: planner_coder_v0.env(
                 tasks=tasks,
                 rewards=all_pass(),

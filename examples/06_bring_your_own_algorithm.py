@@ -7,7 +7,7 @@ import sys
 
 import torch
 
-from corecode_env.agents.tiny import PROMPTS, tiny_policy
+from corecode_env.agents.tiny import PROMPTS, tiny_pair
 from corecode_env.environments import planner_coder_v0
 from corecode_env.executor import LocalExecutor
 from corecode_env.rewards import all_pass
@@ -20,8 +20,9 @@ TASKS_PER_STEP, PLANS = 8, 4
 def main(steps: int) -> None:
     """Play, push up what was paid more than usual, and again."""
     tasks = load_tasks("pipelines/2").split("train")
-    policy, sampler = tiny_policy(), TaskSampler(tasks, seed=0)
-    optimiser = torch.optim.AdamW(policy.trainable_parameters(), lr=3e-4)
+    pair, sampler = tiny_pair(), TaskSampler(tasks, seed=0)
+    weights = [w for policy in pair.values() for w in policy.trainable_parameters()]
+    optimiser = torch.optim.AdamW(weights, lr=3e-4)
     usual = 0.0
     with LocalExecutor() as executor:
         for step in range(steps):
@@ -33,14 +34,14 @@ def main(steps: int) -> None:
                     coder_sees="plan",
                     prompts=PROMPTS,
                 ),
-                {"planner": policy, "coder": policy},
+                pair,
                 [sampler.next() for _ in range(TASKS_PER_STEP)],
                 samples={"planner": PLANS},
                 seed=step,
             )
             played = [e for tree in trees for e in tree.episodes() if e.valid]
             paid = torch.tensor([episode.returns["coder_0"] for episode in played])
-            for turn in (0, 1):  # every plan, then every program
+            for turn, policy in enumerate(pair.values()):  # every plan, then every program
                 said = [episode.turns[turn] for episode in played]
                 prompts = [t.prompt_ids or () for t in said]
                 answers = [t.token_ids or () for t in said]

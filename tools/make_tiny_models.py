@@ -1,43 +1,50 @@
-"""Make the tiny model that comes with the package: tokenizer, weights, model card.
+"""Make the tiny models that come with the package: tokenizer, a Planner, a Coder, their card.
 
     python tools/make_tiny_models.py [--out FOLDER] [--seed 0]
 
-It learns plans from statements and programs from plans, from training tasks of `pipelines`,
-and stops as soon as it solves a given share of the validation tasks: what it lacks is left
-for reinforcement learning to find. Needs the extra `train`; takes some minutes on one core.
+The Coder learns programs from plans until it obeys nearly every plan. The Planner learns plans
+from statements and stops as soon as the two together solve a given share of the validation
+tasks: what it lacks is left for reinforcement learning to find. Both learn from training
+tasks of `pipelines`. Needs the extra `train`; takes some minutes on one core.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import random
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final, NamedTuple
 
 import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from corecode_env.agents.local_model import TransformersAgent
-from corecode_env.agents.tiny import FOLDER, LEVELS, MAX_NEW_TOKENS, tiny_policy
+from corecode_env.agents.tiny import FOLDER, LEVELS, MAX_NEW_TOKENS, tiny_pair
 from corecode_env.cli.demo_game import Game, demo_tasks, make_env, solved
 from corecode_env.executor import LocalExecutor
 from corecode_env.tasks import TaskSet
 from corecode_env.tasks.pipelines import generate
 from corecode_env.tasks.splits import split_by_number
 
-VOCABULARY: Final = 1024
+VOCABULARY: Final = 768
 END, PAD = "<|end|>", "<|pad|>"
 FIRST_SEED: Final = 100_000
 """Tasks from here on: the sets that `load_tasks` gives stay fresh for later training."""
 TASKS_PER_LEVEL: Final = 2500
-# The Coder's part is larger: it shall obey plans before the Planner writes good ones.
-PLANS_PER_BATCH, PROGRAMS_PER_BATCH = 6, 18
-LEARNING_RATE, WARM_UP, MAX_STEPS = 2e-3, 50, 1500
-FIRST_CHECK, CHECK_EVERY, CHECKED_PER_LEVEL = 350, 25, 40
-TESTED_PER_LEVEL: Final = 100
+CHECKED_PER_LEVEL, TESTED_PER_LEVEL = 100, 100
+LEARNING_RATE, WARM_UP = 2e-3, 50
+CODER_STEPS, CODER_BATCH, CODER_MIX = 450, 32, (1, 2, 3)
+# Level 3 has most to learn. Were it learnt last, nothing of it would succeed when the Planner
+# stops, and reinforcement learning would find no example to reinforce.
+PLANNER_STEPS, PLANNER_BATCH, PLANNER_MIX = 600, 24, (1, 2, 6)
+FIRST_CHECK, CHECK_EVERY = 200, 10
+SMOOTHING: Final = 0.1
+"""Share of probability that the Planner learns to spread over all tokens: a Planner that is
+sure of its mistakes would make the same one in each of several plans."""
 
 Row = tuple[list[int], list[int]]
 """Token ids of a prompt and of its answer."""
@@ -69,9 +76,12 @@ def lessons(tasks: TaskSet, executor: LocalExecutor) -> tuple[list[str], ...]:
 
 
 def make_tokenizer(texts: Sequence[str]) -> PreTrainedTokenizerFast:
-    """Learn a byte-level BPE."""
+    """Learn a byte-level BPE whose tokens may span several words.
+
+    So a line of a plan or a program is two or three tokens long, and sampling one is fast.
+    """
     tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
     tokenizer.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
         vocab_size=VOCABULARY,
@@ -120,8 +130,10 @@ def rows(
     return [(prompt, [*answer, end]) for prompt, answer in pairs]
 
 
-def loss_of(model: LlamaForCausalLM, batch: Sequence[Row], pad: int) -> torch.Tensor:
-    """Return the mean negative log-likelihood of the answers' tokens, in nats."""
+def loss_of(
+    model: LlamaForCausalLM, batch: Sequence[Row], pad: int, smoothing: float
+) -> torch.Tensor:
+    """Return the mean cross-entropy of the answers' tokens, with label smoothing, in nats."""
     longest = max(len(prompt) + len(answer) for prompt, answer in batch)
     ids = torch.full((len(batch), longest), pad)
     wanted = torch.full((len(batch), longest), -100)
@@ -133,72 +145,124 @@ def loss_of(model: LlamaForCausalLM, batch: Sequence[Row], pad: int) -> torch.Te
     hidden = model.model(input_ids=ids).last_hidden_state[:, :-1]
     wanted = wanted[:, 1:]
     logits = model.lm_head(hidden[wanted != -100])
-    return torch.nn.functional.cross_entropy(logits, wanted[wanted != -100])
+    return torch.nn.functional.cross_entropy(
+        logits, wanted[wanted != -100], label_smoothing=smoothing
+    )
 
 
-def warm_start(seed: int, enough: float, executor: LocalExecutor) -> tuple[Any, Any, int]:
-    """Train until enough validation tasks are solved; return model, tokenizer, steps.
+class Student:
+    """A model that learns answers by heart: AdamW on batches of rows.
+
+    Args:
+        tokenizer: Its tokenizer.
+        lessons: Prompts and answers, the levels by turns.
+        mix: How often each level is drawn.
+        batch: Rows in a step.
+        smoothing: Share of probability to spread over all tokens.
+        seed: Seed of the weights and of the order.
+    """
+
+    def __init__(
+        self,
+        tokenizer: PreTrainedTokenizerFast,
+        lessons: tuple[Sequence[str], Sequence[str]],
+        mix: Sequence[int],
+        batch: int,
+        smoothing: float,
+        seed: int,
+    ) -> None:
+        """Make an untrained network."""
+        torch.manual_seed(seed)
+        self.tokenizer, self.model = tokenizer, make_model(tokenizer)
+        all_rows = rows(*lessons, tokenizer)
+        self.rows = [all_rows[place :: len(LEVELS)] for place in range(len(LEVELS))]
+        self.mix, self.batch, self.smoothing = mix, batch, smoothing
+        self.rng = random.Random(seed)
+        self.optimiser = torch.optim.AdamW(
+            self.model.parameters(), LEARNING_RATE, weight_decay=0.01
+        )
+
+    def learn(self, step: int, share: float) -> float:
+        """Take one step at a share of the learning rate; return the loss, in nats a token."""
+        rate = LEARNING_RATE * share * min(1.0, step / WARM_UP)
+        self.optimiser.param_groups[0]["lr"] = rate
+        levels = self.rng.choices(self.rows, self.mix, k=self.batch)
+        batch = [self.rng.choice(level) for level in levels]
+        loss = loss_of(self.model, batch, id_of(self.tokenizer, PAD), self.smoothing)
+        self.optimiser.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+        self.optimiser.step()
+        return loss.item()
+
+    def policy(self) -> TransformersAgent:
+        """Return the model as an agent."""
+        return TransformersAgent(self.model, self.tokenizer, max_new_tokens=MAX_NEW_TOKENS)
+
+
+class Pair(NamedTuple):
+    """What the warm start made."""
+
+    planner: Student
+    coder: Student
+    planner_steps: int
+
+
+def warm_start(seed: int, enough: float, executor: LocalExecutor) -> Pair:
+    """Train the Coder, then the Planner until both solve enough validation tasks.
 
     Raises:
         RuntimeError: If that does not come about.
     """
-    torch.manual_seed(seed)
-    rng = random.Random(seed)
-    tasks, held_out = (
-        tasks_of("train", TASKS_PER_LEVEL),
-        tasks_of("validation", CHECKED_PER_LEVEL),
-    )
+    tasks = tasks_of("train", TASKS_PER_LEVEL)
     asked, plans, told, programs = lessons(tasks, executor)
     tokenizer = make_tokenizer([*asked, *plans, *told, *programs])
-    model = make_model(tokenizer)
-    sides = rows(asked, plans, tokenizer), rows(told, programs, tokenizer)
-    optimiser = torch.optim.AdamW(model.parameters(), LEARNING_RATE, weight_decay=0.01)
-    game = Game(held_out, executor)
+    coder = Student(tokenizer, (told, programs), CODER_MIX, CODER_BATCH, 0.0, seed)
+    for step in range(1, CODER_STEPS + 1):
+        loss = coder.learn(step, (1 + math.cos(math.pi * step / CODER_STEPS)) / 2)
+    print(f"Coder: loss {loss:.3f} after {CODER_STEPS} steps", flush=True)
+    game = Game(tasks_of("validation", CHECKED_PER_LEVEL), executor)
+    asks = (asked, plans)
+    planner = Student(tokenizer, asks, PLANNER_MIX, PLANNER_BATCH, SMOOTHING, seed)
     share = 0.0
-    for step in range(1, MAX_STEPS + 1):
-        optimiser.param_groups[0]["lr"] = LEARNING_RATE * min(1.0, step / WARM_UP)
-        batch = [
-            *rng.sample(sides[0], PLANS_PER_BATCH),
-            *rng.sample(sides[1], PROGRAMS_PER_BATCH),
-        ]
-        loss = loss_of(model, batch, id_of(tokenizer, PAD))
-        optimiser.zero_grad()
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimiser.step()
+    for step in range(1, PLANNER_STEPS + 1):
+        loss = planner.learn(step, 1.0)
         if step >= FIRST_CHECK and step % CHECK_EVERY == 0:
-            policy = TransformersAgent(model, tokenizer, max_new_tokens=MAX_NEW_TOKENS)
-            share = solved(game.play(policy, policy, seed))
-            print(f"step {step}: loss {loss.item():.3f}, {share:.2f} solved", flush=True)
+            share = solved(game.play(planner.policy(), coder.policy(), seed))
+            print(f"Planner: step {step}, loss {loss:.3f}, {share:.2f} solved", flush=True)
             if share >= enough:
-                return model, tokenizer, step
-    raise RuntimeError(f"{share:.2f} solved after {MAX_STEPS} steps; {enough} was asked for")
+                return Pair(planner, coder, step)
+    raise RuntimeError(f"{share:.2f} solved after {PLANNER_STEPS} steps, not {enough}")
 
 
 def main() -> None:
-    """Make the model, measure it on held-out tasks, and write everything down."""
+    """Make the models, measure them on held-out tasks, and write everything down."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--out", type=Path, default=FOLDER)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--enough", type=float, default=0.28, help="share to stop at")
+    parser.add_argument("--enough", type=float, default=0.3, help="share to stop at")
     given = parser.parse_args()
     torch.set_num_threads(1)  # so that sums are always added in the same order
     began = time.process_time()
     with LocalExecutor() as executor:
-        model, tokenizer, steps = warm_start(given.seed, given.enough, executor)
+        pair = warm_start(given.seed, given.enough, executor)
         seconds = time.process_time() - began
-        model.half().save_pretrained(given.out)
-        tokenizer.save_pretrained(given.out)
-        policy = tiny_policy(given.out)
-        measured = Game(demo_tasks("test", TESTED_PER_LEVEL), executor).by_plan(policy, 0)
+        for role, student in (("planner", pair.planner), ("coder", pair.coder)):
+            student.model.half().save_pretrained(given.out / role)
+            student.tokenizer.save_pretrained(given.out / role)
+        policies = tiny_pair(given.out)
+        game = Game(demo_tasks("test", TESTED_PER_LEVEL), executor)
+        measured = game.by_plan(policies["planner"], policies["coder"], 0)
     card = (Path(__file__).parent / "tiny_model_card.md").read_text("utf-8")
     table = "\n".join(
         f"| {name} | {solved(played):.2f} |" for name, played in measured.items()
     )
     facts = {
-        "parameters": f"{sum(p.numel() for p in model.parameters()):,}",
-        "tokens": len(tokenizer),
-        "steps": steps,
+        "parameters": f"{sum(p.numel() for p in pair.coder.model.parameters()):,}",
+        "tokens": len(pair.coder.tokenizer),
+        "coder_steps": CODER_STEPS,
+        "planner_steps": pair.planner_steps,
+        "smoothing": SMOOTHING,
         "seconds": round(seconds),
         "tasks": TASKS_PER_LEVEL,
         "tested": TESTED_PER_LEVEL * len(LEVELS),
@@ -207,7 +271,7 @@ def main() -> None:
         "enough": given.enough,
     }
     (given.out / "MODEL_CARD.md").write_text(card.format(**facts), "utf-8")
-    for file in given.out.iterdir():
+    for file in given.out.glob("*/*"):
         if file.is_file():
             file.chmod(0o644)  # safetensors writes files that only their owner can read
     print(table)

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from corecode_env.agents.tiny import no_progress_bar, tiny_policy
+from corecode_env.agents.tiny import no_progress_bar, tiny_pair
 from corecode_env.cli import demo_report as report
 from corecode_env.cli import options
 from corecode_env.cli.demo_game import (
     HELD_OUT_PER_LEVEL,
+    OWN,
     STEPS,
     TRAIN_PER_LEVEL,
     Game,
@@ -71,10 +72,10 @@ def demo(
 ) -> None:
     """Watch a tiny Planner and Coder learn to work together, on a CPU, without a network.
 
-    A language model of a million parameters, which comes with the package, plays both
-    roles: it plans from a statement that the Coder never sees, and programs from the plan.
-    It is measured on held-out tasks, trained with GRPO on what the sandbox says of its
-    programs, and measured again.
+    Two language models of a million parameters each come with the package: a Planner, who
+    plans from a statement that the Coder never sees, and a Coder, who programs from the plan.
+    They are measured on held-out tasks, trained with GRPO on what the sandbox says of the
+    programs, and measured again. At the end it says whether they learned.
 
     \b
     Examples:
@@ -85,7 +86,8 @@ def demo(
         import torch
     except ImportError as error:
         raise MissingExtra("torch", "train") from error
-    del torch
+    # Sums in one order, so that a seed repeats its numbers; the other cores judge programs.
+    torch.set_num_threads(1)
     folder = out or Path(DEFAULT_FOLDER.format(seed=seed))
     if (folder / "config.toml").exists():
         raise BadConfig(
@@ -101,14 +103,15 @@ def run(folder: Path, game: Game, seed: int, minutes: float, steps: int) -> None
     """Measure, train, measure again, and write everything down."""
     from corecode_env.algorithms.grpo import TeamGRPOTrainer
 
-    policy = tiny_policy()
+    pair = tiny_pair()
+    planner, coder = pair["planner"], pair["coder"]
     trained = demo_tasks("train", TRAIN_PER_LEVEL)
-    say(f"measuring the shipped model on {len(game.tasks)} held-out tasks")
-    before = game.by_plan(policy, seed)
+    say(f"measuring the shipped pair on {len(game.tasks)} held-out tasks")
+    before = game.by_plan(planner, coder, seed)
     with View(messages(), "training") as view:
         clock = Clock(minutes, view)
         trainer = TeamGRPOTrainer(
-            {"planner": policy, "coder": policy},
+            pair,
             partial(make_env, trained, game.executor),
             trained,
             tiny_config(seed, steps),
@@ -117,13 +120,14 @@ def run(folder: Path, game: Game, seed: int, minutes: float, steps: int) -> None
             run_dir=folder,
         )
         trainer.train()
-    say("measuring the trained model")
-    after = game.by_plan(policy, seed)
+    say("measuring the trained pair")
+    after = game.by_plan(planner, coder, seed)
     report.write_all(folder / "episodes", "before", before)
     report.write_all(folder / "episodes", "after", after)
     report.write_shares(folder / "by_plan.json", before, after)
     drawn = report.plot(folder / "curve.png", clock.metrics)
     output().print(report.table(before, after))
+    say(report.verdict(before[OWN], after[OWN], trainer.progress.best))
     say(f"curve: {folder / 'curve.png'}" if drawn else "no curve: matplotlib is not installed")
     say(f"everything else: {folder} (summary.json, metrics.jsonl, episodes, checkpoints)")
 

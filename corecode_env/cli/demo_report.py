@@ -8,16 +8,21 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from rich.table import Table
 
 from corecode_env.cli.demo_game import solved
 from corecode_env.core.episode import Episode
 from corecode_env.core.errors import MissingExtra
+from corecode_env.evaluation.compare import mcnemar
 from corecode_env.evaluation.plots import Curve, learning_curves
 from corecode_env.records import EpisodeWriter
 
+SIGNIFICANT: Final = 0.05
+"""Largest p-value of a gain that is not put down to chance."""
+SLIDE: Final = 0.03
+"""How far the last share may lie below the best before it is called a slide."""
 ByPlan = Mapping[str, Sequence[Episode]]
 """Episodes of the same tasks, by whose plan the Coder was given."""
 
@@ -35,6 +40,35 @@ def table(before: ByPlan, after: ByPlan) -> Table:
     for name, episodes in before.items():
         shown.add_row(name, f"{solved(episodes):.2f}", f"{solved(after[name]):.2f}")
     return shown
+
+
+def verdict(
+    before: Sequence[Episode], after: Sequence[Episode], best: Mapping[str, float] | None
+) -> str:
+    """Return whether a run learned, in words.
+
+    Args:
+        before: Episodes of the shipped pair with its own plans.
+        after: Those of the trained pair, on the same tasks in the same order.
+        best: The trainer's best evaluation: `step` and `pass@1`.
+    """
+    pairs = [(solved([a]), solved([b])) for a, b in zip(before, after, strict=True)]
+    won, lost = (sum(gain == sign for gain in (b - a for a, b in pairs)) for sign in (1, -1))
+    was, now = solved(before), solved(after)
+    numbers = f"{was:.2f} before, {now:.2f} after ({won} tasks won, {lost} lost)"
+    if won <= lost or mcnemar(won, lost) > SIGNIFICANT:
+        return f"this run did not learn, or too little to tell from chance: {numbers}"
+    slid = "" if best is None else _slid_back(now, best)
+    return f"the pair learned: {numbers}{slid}"
+
+
+def _slid_back(now: float, best: Mapping[str, float]) -> str:
+    if best["pass@1"] - now <= SLIDE:
+        return ""
+    return (
+        f"; it was better after step {best['step']:.0f} ({best['pass@1']:.2f}), whose "
+        "checkpoint is kept"
+    )
 
 
 def write_shares(path: Path, before: ByPlan, after: ByPlan) -> None:

@@ -1,10 +1,17 @@
-"""What the tiny model promises: small, loadable without a network, taught half way."""
+"""What the tiny pair promises: small, loadable without a network, taught half way."""
 
 import json
 
 import pytest
 
-from corecode_env.agents.tiny import FOLDER, LEVELS, MAX_NEW_TOKENS, PROMPTS, tiny_policy
+from corecode_env.agents.tiny import (
+    FOLDER,
+    LEVELS,
+    MAX_NEW_TOKENS,
+    MODELS,
+    PROMPTS,
+    tiny_policy,
+)
 from corecode_env.core.errors import BadConfig, UnknownName
 from corecode_env.core.seams import Request
 from corecode_env.core.task import Task
@@ -41,8 +48,9 @@ def asked(role: str, tasks: list[Task]) -> list[Request]:
 
 
 def test_the_weights_fit_in_a_wheel() -> None:
-    assert (FOLDER / "model.safetensors").stat().st_size <= 2 * MEGABYTE
-    assert json.loads((FOLDER / "config.json").read_text())["dtype"] == "float16"
+    for folder in MODELS.values():
+        assert (folder / "model.safetensors").stat().st_size <= 2 * MEGABYTE
+        assert json.loads((folder / "config.json").read_text())["dtype"] == "float16"
 
 
 def test_the_card_says_what_it_solves_and_under_which_licence() -> None:
@@ -64,27 +72,28 @@ def test_the_planner_is_shown_the_statement() -> None:
 
 def test_every_answer_of_its_levels_has_room() -> None:
     pytest.importorskip("torch")
-    tokenizer = tiny_policy().tokenizer
+    planner, coder = (tiny_policy(role).tokenizer for role in ("planner", "coder"))
     for task in held_out(20):
-        for text in (task.reference_plan, task.reference_program):
-            assert len(tokenizer(text)["input_ids"]) < MAX_NEW_TOKENS
+        assert len(planner(task.reference_plan)["input_ids"]) < MAX_NEW_TOKENS
+        assert len(coder(task.reference_program)["input_ids"]) < MAX_NEW_TOKENS
 
 
-def test_most_of_what_it_plans_is_a_plan() -> None:
+def test_nearly_all_of_its_likeliest_plans_are_plans() -> None:
     pytest.importorskip("torch")
     parsed = 0
-    replies = tiny_policy().act(asked("planner", held_out(20)))
+    planner = tiny_policy("planner").with_sampling(temperature=0.0)
+    replies = planner.act(asked("planner", held_out(20)))
     for reply in replies:
         try:
             parsed += bool(parse_plan(reply.text).steps)
         except (BadConfig, UnknownName):
             continue
-    assert parsed > len(replies) / 2
+    assert parsed > 0.9 * len(replies)
 
 
-def test_the_coder_follows_many_reference_plans_and_not_all() -> None:
+def test_the_coder_follows_nearly_all_reference_plans() -> None:
     pytest.importorskip("torch")
     tasks = held_out(20)
-    replies = tiny_policy().act(asked("coder", tasks))
+    replies = tiny_policy("coder").act(asked("coder", tasks))
     same = [r.text == t.reference_program for r, t in zip(replies, tasks, strict=True)]
-    assert 0.4 * len(tasks) < sum(same) < len(tasks)
+    assert sum(same) >= 0.8 * len(tasks)

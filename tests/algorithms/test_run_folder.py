@@ -158,3 +158,8 @@ def test_a_setting_that_cannot_work_is_refused(record: Any, message: str) -> Non
 def test_the_learning_rate_warms_up() -> None:
     config = TeamGRPOConfig(learning_rate=1.0, warmup_steps=4)
     assert [config.rate_at(step) for step in range(6)] == [0.25, 0.5, 0.75, 1.0, 1.0, 1.0]
+
+
+def test_the_learning_rate_decays_over_the_last_steps_and_not_to_nothing() -> None:
+    config = TeamGRPOConfig(learning_rate=1.0, steps=6, warmup_steps=2, decay_steps=4)
+    assert [config.rate_at(step) for step in range(6)] == [0.5, 1.0, 1.0, 0.75, 0.5, 0.25]

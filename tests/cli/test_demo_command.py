@@ -11,8 +11,9 @@ from click.testing import Result
 
 from corecode_env.agents import ReferenceAgent
 from corecode_env.cli.demo_game import Game, NoPlan, ReversedPlan, demo_tasks, solved
-from corecode_env.cli.demo_report import plot
+from corecode_env.cli.demo_report import plot, verdict
 from corecode_env.cli.demo_view import bars, curve
+from corecode_env.core.episode import Episode
 from corecode_env.core.verdict import Verdict
 from corecode_env.executor.testing import InstantExecutor
 from corecode_env.records import read_episodes
@@ -95,6 +96,30 @@ def test_the_share_solved_counts_programs_that_pass_every_test() -> None:
     game = Game(demo_tasks("test", 1), InstantExecutor())
     assert solved(game.play(ReferenceAgent(), ReferenceAgent(), seed=0)) == 1.0
     assert solved(game.play(ReferenceAgent(), NoPlan(), seed=0)) == 0.0
+
+
+def played(good: int, bad: int) -> list[Episode]:
+    """Return episodes of the same tasks, of which the first `good` are solved."""
+    game = Game(demo_tasks("test", 10), InstantExecutor())
+    right = game.play(ReferenceAgent(), ReferenceAgent(), seed=0)
+    wrong = game.play(ReferenceAgent(), NoPlan(), seed=0)
+    return [*right[:good], *wrong[good : good + bad]]
+
+
+def test_a_run_that_gained_says_so_with_its_numbers() -> None:
+    said = verdict(played(5, 25), played(20, 10), {"step": 8.0, "pass@1": 0.68})
+    assert said == "the pair learned: 0.17 before, 0.67 after (15 tasks won, 0 lost)"
+
+
+@pytest.mark.parametrize("after", [4, 5, 7])
+def test_a_run_that_gained_no_more_than_chance_says_that_it_did_not_learn(after: int) -> None:
+    said = verdict(played(5, 25), played(after, 30 - after), None)
+    assert said.startswith("this run did not learn")
+
+
+def test_a_run_that_slid_back_names_the_step_at_which_it_was_best() -> None:
+    said = verdict(played(5, 25), played(20, 10), {"step": 8.0, "pass@1": 0.8})
+    assert "better after step 8 (0.80), whose checkpoint is kept" in said
 
 
 def test_a_curve_has_a_block_for_each_step_and_rises_with_the_share() -> None:
