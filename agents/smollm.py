@@ -44,7 +44,9 @@ def smollm2(**settings: Any) -> TransformersAgent:
     with no_progress_bar():
         options = {"gguf_file": file.name, "local_files_only": True}
         tokenizer = AutoTokenizer.from_pretrained(file.parent, **options)
-        model = AutoModelForCausalLM.from_pretrained(file.parent, dtype="float32", **options)
+        model: Any = AutoModelForCausalLM.from_pretrained(
+            file.parent, dtype="float32", **options
+        )
     # transformers refuses to save what it remembers to have read from a GGUF file, though
     # these weights are plain numbers by now.
     model.hf_quantizer, model.is_quantized = None, False

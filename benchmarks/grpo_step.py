@@ -1,12 +1,14 @@
 """How fast is a step of GRPO, beside TRL's trainer on the same work?
 
     python benchmarks/grpo_step.py [--rounds 5] [--steps 4] [--tasks 8] [--samples 8]
+        [--judge sandbox|length]
 
-The tiny model writes programs from the reference plans of some `pipelines` tasks: the same
+The tiny Coder writes programs from the reference plans of some `pipelines` tasks: the same
 weights, prompts, answers per prompt, longest answer, sandbox and reward, one update over the
 whole batch, no KL penalty. Rounds alternate between the two trainers; each begins with the
-shipped weights, and its first step is not counted. Prints samples per second and where the
-time of a step goes: medians, with quartiles in brackets.
+shipped weights, and its first step is not counted. With `--judge length` nothing is run: a
+program passes if its length is even, which leaves the trainers themselves. Prints samples
+per second and where the time of a step goes: medians, with quartiles in brackets.
 """
 
 # pyright: reportMissingImports=false
@@ -20,7 +22,9 @@ import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from corecode_env.agents import ReferenceAgent
@@ -32,9 +36,12 @@ from corecode_env.agents.tiny import (
     tiny_policy,
 )
 from corecode_env.core.messages import extract_program
+from corecode_env.core.seams import Executor
 from corecode_env.core.task import Task
+from corecode_env.core.verdict import Verdict
 from corecode_env.environments import planner_coder_v0
 from corecode_env.executor import LocalExecutor
+from corecode_env.executor.testing import InstantExecutor
 from corecode_env.rewards import all_pass
 from corecode_env.tasks import load_tasks
 from corecode_env.tasks.taskset import TaskSet
@@ -53,7 +60,7 @@ class Work:
     steps: int
     micro_batch: int
     """Answers in one forward and backward pass."""
-    executor: LocalExecutor
+    executor: Executor
     seed: int = 0
 
     @property
@@ -69,6 +76,11 @@ class Seen:
     whole: list[float]
     parts: dict[str, list[float]]
     tokens: list[float]
+
+
+def by_length(task: Task, program: str) -> Verdict:
+    """Judge a program by its length."""
+    return Verdict.WA if len(program) % 2 else Verdict.AC
 
 
 def make_env(work: Work) -> Any:
@@ -109,14 +121,14 @@ def ours(work: Work) -> Seen:
         steps=work.steps + 1,
         tasks_per_step=len(work.tasks),
         samples={"planner": 1, "coder": work.samples},
-        max_in_flight=2 * work.answers,  # half of them are asked at one time
+        max_in_flight=work.answers,  # one half is judged while the other is generated
         seed=work.seed,
         learning_rate=RATE,
         micro_batch=work.micro_batch,
         loss=LossConfig(kl_weight=0.0, loss_type="bnpo"),
     )
     TeamGRPOTrainer(
-        {"coder": tiny_policy()},
+        {"coder": tiny_policy("coder")},
         lambda: make_env(work),
         work.tasks,
         config,
@@ -141,8 +153,9 @@ def prompts_of(work: Work) -> list[str]:
 def trl(work: Work) -> Seen:
     """Run TRL's trainer for a round."""
     from datasets import Dataset
-    from transformers import TrainerCallback
-    from trl import GRPOConfig, GRPOTrainer
+    from transformers import PrinterCallback, TrainerCallback
+    from trl.trainer.grpo_config import GRPOConfig
+    from trl.trainer.grpo_trainer import GRPOTrainer
 
     seen, ends = Seen([], defaultdict(list), []), [0.0]
     watches: dict[str, float] = defaultdict(float)
@@ -165,14 +178,14 @@ def trl(work: Work) -> Seen:
         """Says how long it generates, and how long a whole step takes."""
 
         def _generate_single_turn(self, *args: Any, **options: Any) -> Any:
-            found = timed(
-                PARTS[0], lambda: super(Watched, self)._generate_single_turn(*args, **options)
-            )
+            generate: Any = super()._generate_single_turn
+            found = timed(PARTS[0], lambda: generate(*args, **options))
             watches["tokens"] += sum(map(len, found[0]))
             return found
 
         def training_step(self, *args: Any, **options: Any) -> Any:
-            return timed("step", lambda: super(Watched, self).training_step(*args, **options))
+            step: Any = super().training_step
+            return timed("step", lambda: step(*args, **options))
 
     class Note(TrainerCallback):  # type: ignore[misc, unused-ignore]
         """Looks at the watches after each step."""
@@ -190,7 +203,8 @@ def trl(work: Work) -> Seen:
                     seen.parts[name].append(value)
             watches.clear()
 
-    policy = tiny_policy()
+    reward: Any = passed
+    policy = tiny_policy("coder")
     rows = {"prompt": prompts_of(work), "task_id": list(tasks)}
     with tempfile.TemporaryDirectory() as folder:
         config = GRPOConfig(
@@ -218,14 +232,20 @@ def trl(work: Work) -> Seen:
         )
         trainer = Watched(
             policy.model,
-            passed,
+            reward,
             config,
             train_dataset=Dataset.from_dict(rows),
             processing_class=policy.tokenizer,
             callbacks=[Note()],
         )
+        trainer.remove_callback(PrinterCallback)
         trainer.train()
     return seen
+
+
+def milliseconds(part: str, seen: Seen) -> list[float]:
+    """Return how long a part of each step took."""
+    return [1000 * seconds for seconds in seen.parts[part]]
 
 
 def quartiles(values: Sequence[float], digits: int) -> str:
@@ -239,6 +259,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     for name, default in (("rounds", 5), ("steps", 4), ("tasks", 8), ("samples", 8)):
         parser.add_argument(f"--{name}", type=int, default=default)
+    parser.add_argument("--judge", choices=("sandbox", "length"), default="sandbox")
     parser.add_argument("--micro-batch", type=int, default=16, help="answers in one pass")
     parser.add_argument("--threads", type=int, default=1, help="threads of torch")
     chosen = parser.parse_args()
@@ -251,10 +272,11 @@ def main() -> None:
 
     torch.set_num_threads(chosen.threads)
     transformers.logging.set_verbosity_error()
-    tasks = load_tasks(f"pipelines/{LEVELS[1]}").split("train").head(chosen.tasks)
+    tasks = load_tasks(f"pipelines/{LEVELS[-1]}").split("train").head(chosen.tasks)
     trainers: dict[str, Callable[[Work], Seen]] = {"corecode-env": ours, "TRL": trl}
     found: dict[str, list[Seen]] = {name: [] for name in trainers}
-    with LocalExecutor() as executor, no_progress_bar():
+    judge = LocalExecutor() if chosen.judge == "sandbox" else InstantExecutor(by_length)
+    with closing(judge) as executor, no_progress_bar():
         for number in range(chosen.rounds):
             work = Work(
                 tasks, chosen.samples, chosen.steps, chosen.micro_batch, executor, number
@@ -263,7 +285,8 @@ def main() -> None:
                 found[name].append(run(work))
     print(
         f"torch {torch.__version__}, TRL {trl_version}, {chosen.threads} threads of "
-        f"{len(os.sched_getaffinity(0))} cores, load {os.getloadavg()[0]:.1f}\n"
+        f"{len(os.sched_getaffinity(0))} cores, load {os.getloadavg()[0]:.1f}, "
+        f"judged by {chosen.judge}\n"
         f"{len(tasks)} prompts x {chosen.samples} answers of at most {MAX_NEW_TOKENS} tokens, "
         f"{chosen.micro_batch} in one pass; {chosen.rounds} rounds of {chosen.steps} counted "
         "steps\n"
@@ -282,7 +305,7 @@ def main() -> None:
     row("tokens per answer", lambda seen: seen.tokens, 1)
     row("milliseconds per step", lambda seen: [1000 * s for s in seen.whole], 0)
     for part in PARTS:
-        row(f"... {part}", lambda seen, part=part: [1000 * s for s in seen.parts[part]], 0)
+        row(f"... {part}", partial(milliseconds, part), 0)
     pairs = zip(*found.values(), strict=True)
     ratios = [statistics.median(b.whole) / statistics.median(a.whole) for a, b in pairs]
     print(f"\nTRL's time over ours, by round: {quartiles(ratios, 2)}")

@@ -61,7 +61,7 @@ def trainer_step(model: Any) -> Callable[[list[int]], float]:
     from corecode_env.algorithms.losses import LossConfig
     from corecode_env.algorithms.updates import Learner
 
-    policy = TransformersAgent(model, tiny_policy().tokenizer, max_new_tokens=1)
+    policy = TransformersAgent(model, tiny_policy("coder").tokenizer, max_new_tokens=1)
     config = TeamGRPOConfig(loss=LossConfig(kl_weight=0.0))
     learner = Learner(policy, ("coder_0",), config)
 
