@@ -93,7 +93,7 @@ def test_every_page_is_on_the_map() -> None:
 
 
 @pytest.mark.parametrize("marker", ["demo command", "play command", "test command"])
-def test_the_readme_has_each_of_the_two_commands_once(marker: str) -> None:
+def test_the_readme_has_each_of_its_commands_once(marker: str) -> None:
     text = (ROOT / "README.md").read_text()
     found = re.findall(rf"<!-- {marker} -->\n```sh\n(.*?)```", text, re.DOTALL)
     assert len(found) == 1
