@@ -18,6 +18,7 @@ from corecode_env.executor.compare import compare_output, compare_value
 from corecode_env.executor.inside import candidate, wire
 from corecode_env.executor.inside.tester import Report, run_checker, run_scorer
 from corecode_env.executor.local import LocalExecutor
+from corecode_env.executor.session import CallReply
 from tests.executor.dialogue_harness import call, judge
 
 CHECK = "def check(candidate):\n    assert candidate(3) == 4\n    assert candidate(9) == 10\ncheck(f)"
@@ -92,16 +93,36 @@ def test_f10_writing_to_every_descriptor_says_at_most_a_value() -> None:
     program = """
 import os
 body = b'{"ok":4}'
+frame = len(body).to_bytes(4, 'big') + body
 def f(n):
     for fd in range(3, 256):
-        try: os.write(fd, len(body).to_bytes(4, 'big') + body)
+        try: os.write(fd, frame * 2)
         except OSError: pass
     return 4
 """
-    # Even one that guessed the value is refused: it has answered twice. If the judge asks
-    # again before the second answer is there, it stands for the next call's, and is wrong.
-    assert outcome(program) in ("candidate_garbled", "failed")
-    assert call(program, 3).kind in ("garbled", "value")
+    # Even one that guessed the value is refused: it has answered twice. One write brings both
+    # answers, so that the second is there before the judge can ask again.
+    assert outcome(program) == "candidate_garbled"
+    assert call(program, 3).kind == "garbled"
+
+
+def test_f10_an_answer_too_many_is_at_most_the_next_calls() -> None:
+    program = """
+import os
+body = b'{"ok":4}'
+frame = len(body).to_bytes(4, 'big') + body
+def f(n):
+    for fd in range(3, 256):
+        try: os.write(fd, frame)
+        except OSError: pass
+    for fd in range(3, 256):
+        try: os.read(fd, 4096)
+        except OSError: pass
+    return 4
+"""
+    # It answers, waits until it is asked again, and only then answers a second time.
+    assert outcome(program) == "failed"
+    assert call(program, 3) == CallReply("value", 4)
 
 
 def test_f11_f12_f26_the_conversation_needs_no_file() -> None:
