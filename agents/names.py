@@ -40,13 +40,13 @@ def _tiny(role: str, **settings: Any) -> Agent:
     return _local(tiny.MODELS[role], **{"max_new_tokens": tiny.MAX_NEW_TOKENS, **settings})
 
 
-def _smollm2() -> Agent:
+def _smollm2(**settings: Any) -> Agent:
     from corecode_env.agents.smollm import smollm2
 
-    return smollm2()
+    return smollm2(**settings)
 
 
-MODELS: Final[dict[str, Callable[[], Agent]]] = {"smollm2-135m": _smollm2}
+MODELS: Final[dict[str, Callable[..., Agent]]] = {"smollm2-135m": _smollm2}
 """Language models that an extra brings."""
 
 LOCAL: Final[dict[str, Callable[..., Agent]]] = {"transformers": _local, "tiny": _tiny}
@@ -62,7 +62,7 @@ def make_agent(name: str, **local: Any) -> Agent:
     Args:
         name: The name.
         local: Settings of `TransformersAgent.from_pretrained`, such as `temperature`, for
-            models of `LOCAL`; others have no use for them.
+            models of `LOCAL` and `MODELS`; others have no use for them.
 
     Raises:
         UnknownName: With the nearest name, or all names.
@@ -75,7 +75,7 @@ def make_agent(name: str, **local: Any) -> Agent:
             raise BadConfig(f"{name!r} must name a model, got nothing behind the colon")
         return FAMILIES[family](model, **(local if family in LOCAL else {}))
     if name in MODELS:
-        return MODELS[name]()
+        return MODELS[name](**local)
     if name not in AGENTS:
         raise unknown_name(AGENTS.kind, name, [*AGENTS.names(), *MODELS])
     return AGENTS[name]()

