@@ -310,7 +310,7 @@ _GAP: Final = r"(?:(?!\binput\b)\D){3,40}?(?:(?<=output)\W*\d+\W(?:(?!\binput\b)
 
 
 def _is_shown(given: str, output: str, flat: str) -> bool:
-    if not (given and output):
+    if not given or not output or len(given) + len(output) > len(flat):
         return False
     pattern = rf"{re.escape(given)}(?=\W){_GAP}(?<!\w){re.escape(output)}(?!\w)"
     return re.search(pattern, flat, re.IGNORECASE) is not None

@@ -27,6 +27,7 @@ Line = tuple[int, dict[str, Any] | BadRecord]
 SUFFIXES: Final = (".jsonl", ".json", ".jsonl.gz", ".json.gz", ".parquet")
 
 _CHUNK = 2**16  # characters read at a time from a .json file
+_PARQUET_BUFFER = 2**20  # bytes of a column that are read ahead
 _BATCH = 8  # rows: some public parquet files have rows of 50 MB
 _DIGITS = 4000  # below the 4,300 at which CPython 3.11 refuses to convert
 
@@ -289,11 +290,17 @@ def _pyarrow(path: Path) -> Any:
 def _read_parquet(path: Path) -> Iterator[Line]:
     arrow = _pyarrow(path)
     try:
-        file = arrow.parquet.ParquetFile(path)
+        file = arrow.parquet.ParquetFile(path, buffer_size=_PARQUET_BUFFER)
     except (arrow.ArrowInvalid, OSError) as error:
         raise _not_arrow(path, "a parquet file", error) from error
     with file:
-        yield from _rows(file.iter_batches(batch_size=_BATCH))
+        yield from _rows(_parquet_batches(file))
+
+
+def _parquet_batches(file: Any) -> Iterator[Any]:
+    # One reader a row group: one for all of them keeps the bytes of those it has read.
+    for group in range(file.num_row_groups):
+        yield from file.iter_batches(batch_size=_BATCH, row_groups=[group], use_threads=False)
 
 
 def _read_saved_folder(path: Path) -> Iterator[Line]:
