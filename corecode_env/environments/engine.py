@@ -486,6 +486,7 @@ class TeamEnv(AECEnv[str, dict[str, Any], str | None]):
         self.rewards = dict.fromkeys(agents, 0.0)
         self._cumulative_rewards = dict.fromkeys(agents, 0.0)
         self._earned = {agent: {} for agent in agents}
+        self.turn_terms = {agent: {} for agent in agents}
         self.agent_selection = agents[0]
         self.infos = self._new_infos(None)
 

@@ -22,6 +22,7 @@ from corecode_env.environments import (
     TurnParallelEnv,
     fork,
     planner_coder_v0,
+    solo_coder_v0,
     wrap_inside,
 )
 from corecode_env.rewards import PerTurn, PotentialShaping, Split, shared, to_actor
@@ -183,6 +184,22 @@ def test_nobody_is_paid_where_the_sandbox_failed(
     env.step("good")
     env.step(say.breaks)
     assert env.rewards == env._cumulative_rewards == {"planner_0": 0.0, "coder_0": 0.0}
+
+
+def test_terms_of_the_step_before_are_gone_where_the_sandbox_failed(
+    tasks: list[Task], executor: Any, say: SimpleNamespace
+) -> None:
+    options = {"tasks": tasks, "executor": executor, "max_cycles": 2}
+    plain: Any = solo_coder_v0.parallel_env(**options)
+    for env in (
+        plain,
+        wrap_inside(solo_coder_v0.parallel_env(**options), CreditWrapper, shared),
+    ):
+        env.reset(seed=1)
+        _, rewards, _, _, infos = env.step({"coder_0": say.wrong})
+        assert sum(infos["coder_0"]["reward_terms"].values()) == rewards["coder_0"] > 0
+        _, rewards, _, _, infos = env.step({"coder_0": say.breaks})
+        assert (rewards["coder_0"], infos["coder_0"]["reward_terms"]) == (0.0, {})
 
 
 def test_what_a_rule_changes_stands_under_its_name(make: Make, say: SimpleNamespace) -> None:
