@@ -96,14 +96,14 @@ def tiny_config(seed: int, steps: int) -> TeamGRPOConfig:
         decay_steps=steps // 3,
         micro_batch=64,
         loss=LossConfig(kl_weight=0.0),
-        # One right program of sixteen lets the plans deviate by 0.17, and is counted a little
-        # less than others. With partial credit it keeps the noise of
-        # groups that all fail from being blown up to full size.
+        # One right program of sixteen lets the plans deviate by 0.17, and counts a little less
+        # than it would. With partial credit, the floor keeps the noise of groups that all
+        # fail from being blown up to full size.
         advantages=AdvantageConfig(floor=0.2),
         planner_reward="environment",
         eval_every=20,
         checkpoint_every=0,
-        record_episodes=True,
+        record_episodes=False,  # those before and after are; of all steps they fill a disk
     )
 
 
