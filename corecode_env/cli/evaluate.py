@@ -154,7 +154,7 @@ def eval_(
       corecode eval --tasks humaneval --limit 20
       corecode eval --tasks pipelines/3 --limit 50 --coder faulty:off_by_one --out runs/a
       corecode eval --tasks mbpp --samples 10 --k 1,5,10 --baseline-alone --out runs/b
-      corecode eval --tasks pipelines/2 --limit 50 --planner tiny:planner --coder tiny:coder \
+      corecode eval --tasks pipelines/2 --limit 50 --planner tiny:planner --coder tiny:coder \\
         --prompts planner=tiny --prompts coder=tiny --coder-sees plan
     """
     if ks is None:

@@ -203,6 +203,10 @@ def gain_by_group(gains: Mapping[str, Gain], path: str | Path, *, title: str = "
         top = max(gain.alone.high or 0.0, gain.with_plan.high or 0.0)
         axes.annotate(_gain_text(gain), (place, top + 0.02), ha="center", va="bottom")
     axes.set_ylim(0.0, 1.15)
+    axes.set_yticks(np.linspace(0.0, 1.0, 6))
+    # One group alone must not fill the picture with two bars.
+    middle, half = (len(gains) - 1) / 2, max(len(gains), 3) / 2
+    axes.set_xlim(middle - half, middle + half)
     axes.set_xticks(places, [f"{name}\n{g.alone.n} tasks" for name, g in gains.items()])
     axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
     _finish(figure, axes, path, xlabel="", ylabel="pass@1", title=title)

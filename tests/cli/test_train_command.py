@@ -127,6 +127,8 @@ def test_the_file_of_the_how_to_page_trains(run: Run, tmp_path: Path) -> None:
         file = tmp_path / f"{number}.toml"
         file.write_text(text)
         small = ["training.steps=1", "training.tasks_per_step=1", "evaluation.limit=1"]
+        if "cold_start" in text:
+            small = ["tasks.limit=2", "cold_start.epochs=1", "evaluation.limit=1"]
         if "tiny" not in text:
             # A model that would have to be fetched: the file is read, and no more.
             from corecode_env.cli.training_file import read_training_file
