@@ -236,14 +236,16 @@ def interface_of(function: str, starter: str, solution: str | None) -> Stdio | F
     if not function:
         return Stdio()
     if re.search(rf"^\s*class\s+{SOLUTION}\b", f"{starter}\n{solution}", re.MULTILINE):
-        return Function(SOLUTION, f"class {SOLUTION}:", PREAMBLE)
+        method = re.search(rf"^[ \t]+def {re.escape(function)}\(.*$", starter, re.MULTILINE)
+        lines = [f"class {SOLUTION}:", method.group().rstrip()] if method else []
+        return Function(SOLUTION, "\n".join(lines) or f"class {SOLUTION}:", PREAMBLE)
     begins = f"def {function}("
     first = next((line for line in starter.splitlines() if line.startswith(begins)), "")
     return Function(function, first.rstrip())
 
 
 # Expected values came through JSON, so keys are text, and tuples count as lists.
-_METHOD_TEST: Final = """\
+_SAME: Final = """\
 def _same(got, right):
     if isinstance(right, list):
         return (
@@ -259,8 +261,6 @@ def _same(got, right):
     if isinstance(right, float) and isinstance(got, (int, float)):
         return abs(got - right) <= max(1e-6, 1e-6 * abs(right))
     return type(got) in (type(right), float) and got == right
-
-
 """
 
 
@@ -271,20 +271,16 @@ def tests_of(cases: Cases, interface: Stdio | Function) -> tuple[Test, ...]:
     if interface.name != SOLUTION and not cases.either:
         return tuple(CallTest(tuple(args), {}, result) for args, result in cases.pairs)
     called = cases.function if interface.name != SOLUTION else f"Solution().{cases.function}"
-    return tuple(
-        AssertTest(_METHOD_TEST + _assertion(called, args, result, either=cases.either))
-        for args, result in cases.pairs
-    )
-
-
-def _assertion(called: str, args: list[Any], result: Any, *, either: bool) -> str:
-    call = f"{called}({', '.join(map(source_of, args))})"
-    if not either:
-        return f"assert _same({call}, {source_of(result)})\n"
-    return (
-        f"_result = {call}\n_right = {source_of(result)}\n"
-        "assert _same(_result, _right) or _same(_result, _right[0])\n"
-    )
+    accepted = "_same(_result, _right)"
+    if cases.either:
+        accepted += " or _same(_result, _right[0])"
+    tests = []
+    for args, result in cases.pairs:
+        call = f"{called}({', '.join(map(source_of, args))})"
+        # What matters stands first: agents see the beginning of a long test.
+        asked = f"_result = {call}\n_right = {source_of(result)}\n"
+        tests.append(AssertTest(f"{asked}\n\n{_SAME}\n\nassert {accepted}\n"))
+    return tuple(tests)
 
 
 def split_shown(cases: Cases, statement: str) -> tuple[Cases, Cases]:

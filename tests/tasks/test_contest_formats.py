@@ -335,7 +335,11 @@ def test_livecodebench_calls_methods_with_an_argument_a_line() -> None:
     task = read("livecodebench", records("livecodebench")[1])
     (test,) = task.public_tests
     assert isinstance(test, AssertTest)
-    assert "Solution().widest([[1, 2], [3]], 1)" in test.code
+    assert test.code.startswith("_result = Solution().widest([[1, 2], [3]], 1)\n_right = 2\n")
+    assert isinstance(task.interface, Function)
+    assert task.interface.signature == (
+        "class Solution:\n    def widest(self, rows: List[List[int]], least: int) -> int:"
+    )
     assert "class Solution:" in task.statement
 
 
