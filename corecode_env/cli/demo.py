@@ -25,6 +25,7 @@ from corecode_env.cli.demo_game import (
 from corecode_env.cli.demo_view import View
 from corecode_env.cli.terminal import messages, output, say
 from corecode_env.core.errors import BadConfig, MissingExtra
+from corecode_env.executor.remembering import RememberingExecutor
 
 if TYPE_CHECKING:
     from corecode_env.algorithms.reports import StepReport
@@ -95,7 +96,7 @@ def demo(
             "folder"
         )
     with no_progress_bar(), options.executor(min_isolation, workers) as executor:
-        game = Game(demo_tasks("test", held_out), executor)
+        game = Game(demo_tasks("test", held_out), RememberingExecutor(executor))
         run(folder, game, seed, minutes, steps)
 
 
