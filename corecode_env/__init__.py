@@ -129,6 +129,7 @@ _HOMES = {
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 _ROOMS = (
     "agents",
+    "algorithms",
     "core",
     "environments",
     "evaluation",
@@ -151,7 +152,8 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     """List what may be imported from here."""
-    return sorted({*globals(), *__all__, *_ROOMS})
+    own = (name for name in globals() if name.startswith("__"))
+    return sorted({*own, *__all__, *_ROOMS})
 
 
 register_all()

@@ -27,6 +27,8 @@ def test_every_listed_name_is_there(door: Any) -> None:
 
 def test_names_are_listed_before_they_are_loaded() -> None:
     assert set(corecode_env.__all__) <= set(dir(corecode_env))
+    strangers = {"Any", "TYPE_CHECKING", "import_module", "annotations", "register_all"}
+    assert not strangers & set(dir(corecode_env))
 
 
 def test_fork_is_the_function_whatever_was_imported_before() -> None:
