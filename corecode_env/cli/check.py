@@ -98,7 +98,7 @@ def _with_bar(run: Check, tasks: TaskSet, executor: LocalExecutor) -> CheckRepor
 
 
 def _exit(reports: Sequence[CheckReport]) -> Exit:
-    if any(Verdict.SE in report.counts for report in reports):
+    if any(case.verdict is Verdict.SE for report in reports for case in report.failures):
         return Exit.SANDBOX
     return Exit.FINE if all(report.ok for report in reports) else Exit.FAILED
 

@@ -1,5 +1,6 @@
 """What `corecode tasks` promises: to list, to show, to check, and to convert without loss."""
 
+import gzip
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +12,7 @@ from click.testing import Result
 from corecode_env.core.task import Task
 from corecode_env.tasks import known_sets
 
+CLASSEVAL = Path(__file__).resolve().parents[1] / "data/classeval/ClassEval_data.json.gz"
 Run = Callable[..., Result]
 
 
@@ -186,6 +188,19 @@ def test_check_fails_a_set_with_a_wrong_reference_and_names_it(
     assert result.exit_code == 1
     assert "double" in result.stdout
     assert "WA" in result.stdout
+
+
+def test_check_tells_a_failing_sandbox_from_tests_that_are_known_to_be_broken(
+    run: Run, tmp_path: Path, double: dict[str, Any]
+) -> None:
+    broken = {**double, "hidden_tests": [{"kind": "assert", "code": "import nosuchmodule"}]}
+    assert run("tasks", "check", write_lines(tmp_path / "t.jsonl", [broken])).exit_code == 3
+    with gzip.open(CLASSEVAL, "rt", encoding="utf-8") as file:
+        known = [record for record in json.load(file) if record["task_id"] == "ClassEval_28"]
+    (tmp_path / "ClassEval_data.json").write_text(json.dumps(known))
+    result = run("tasks", "check", tmp_path / "ClassEval_data.json")
+    assert result.exit_code == 0, result.output
+    assert "1 SE; 1 known exceptions; 0 unexplained" in result.stdout
 
 
 def test_check_as_json_writes_one_object_a_task(run: Run, source: Path) -> None:
