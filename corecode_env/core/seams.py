@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, runtime_checkable
 
 from corecode_env.core.task import Task
@@ -34,6 +34,13 @@ class Request:
     )
     """What a perfect player of this role would say on a task, None from it if nobody
     knows; None: the task's own plan or program."""
+
+    def seeing(self, observation: Mapping[str, Any]) -> Request:
+        """Return the request with what wrappers around the engine made of the observation."""
+        messages = self.messages
+        if observation["prompt"] != self.observation["prompt"]:
+            messages = ({"role": "user", "content": observation["prompt"]},)
+        return replace(self, observation=observation, messages=messages)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,6 @@ what it would have been paid had the agent given a default action at each of its
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, cast
 
 from pettingzoo.utils.env import AECEnv
@@ -29,7 +28,9 @@ from corecode_env.core.names import by_agent, role_of
 from corecode_env.core.seams import Agent
 from corecode_env.environments.engine import TeamEnv
 from corecode_env.environments.forking import fork
+from corecode_env.environments.options import whole_number
 from corecode_env.environments.reward_wrapper import RewardWrapper
+from corecode_env.environments.seat_env import ask_partner
 from corecode_env.rewards.credit import EpisodeValue, difference, team_return
 from corecode_env.rewards.terms import check_function, finite
 
@@ -82,6 +83,7 @@ class DifferenceWrapper(RewardWrapper):
         """Start an episode, and remember its start."""
         super().reset(seed=seed, options=options)
         (self._start,) = fork(self.env, 1)
+        cast(TeamEnv, self._start.unwrapped).render_mode = None  # nobody watches it
         self._stored = len(self._engine.episode.turns)
 
     def shared_parts(self) -> tuple[object, ...]:
@@ -174,9 +176,7 @@ class CounterfactualWrapper(DifferenceWrapper):
                 `samples` is not at least 1.
         """
         super().__init__(env, defaults, value=value)
-        if isinstance(samples, bool) or not isinstance(samples, int) or samples < 1:
-            raise BadConfig(f"samples must be a whole number of at least 1, got {samples!r}")
-        self.samples = samples
+        self.samples = whole_number("samples", samples, 1)
         agents = env.possible_agents
         # Under this name forks share partners instead of copying the models in them.
         self.partners: dict[str, Agent] = {
@@ -198,7 +198,6 @@ class CounterfactualWrapper(DifferenceWrapper):
 
     def _play(self, other: Game, agent: str) -> None:
         recorded = list(self._engine.episode.turns[self._stored :])
-        engine = cast(TeamEnv, other.unwrapped)
         changed = False
         while (actor := _next_of(other)) is not None:
             changed = changed or actor == agent
@@ -207,10 +206,7 @@ class CounterfactualWrapper(DifferenceWrapper):
             elif actor == agent:
                 other.step(self.defaults[agent])
             else:
-                observation = other.observe(actor) or {}
-                request = replace(engine.request(actor), observation=observation)
-                reply = self.partners[actor].act([request])[0]
-                other.step(reply if isinstance(reply, str) else reply.text)
+                other.step(ask_partner(self.partners[actor], other, actor))
 
 
 def _next_of(env: Game) -> str | None:

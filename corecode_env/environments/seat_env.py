@@ -6,7 +6,6 @@ action  ->  SeatEnv  ->  AEC environment  <->  partners
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any, cast
 
 import gymnasium
@@ -171,11 +170,7 @@ class SeatEnv(gymnasium.Env[dict[str, Any], str]):
         partner = self.partners.get(agent)
         if partner is None:
             return reference_answer(self.engine.task, self.engine.role_of(agent))
-        # From the top of the stack: wrappers may have changed what agents see.
-        observation = self.team_env.observe(agent) or {}
-        request = replace(self.engine.request(agent), observation=observation)
-        reply = partner.act([request])[0]
-        return reply if isinstance(reply, str) else reply.text
+        return ask_partner(partner, self.team_env, agent)
 
     def render(self) -> Any:
         """Show the episode; see `TeamEnv.render`."""
@@ -184,6 +179,23 @@ class SeatEnv(gymnasium.Env[dict[str, Any], str]):
     def close(self) -> None:
         """Close the environment inside."""
         self.team_env.close()
+
+
+def ask_partner(
+    partner: Agent, game: AECEnv[str, dict[str, Any], str | None], agent: str
+) -> str:
+    """Return what a partner says in an agent's place.
+
+    Args:
+        partner: Who is asked.
+        game: The game, with the wrappers that may change what agents see.
+        agent: Whose turn it is.
+    """
+    observation = game.observe(agent)
+    assert observation is not None, "an agent that is to act sees something"
+    request = cast(TeamEnv, game.unwrapped).request(agent).seeing(observation)
+    reply = partner.act([request])[0]
+    return reply if isinstance(reply, str) else reply.text
 
 
 def reference_answer(task: Task, role: Role) -> str:

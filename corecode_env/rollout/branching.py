@@ -21,7 +21,7 @@ from corecode_env.core.task import Task
 from corecode_env.core.tree import Node, Tree
 from corecode_env.environments.engine import TeamEnv
 from corecode_env.environments.forking import fork
-from corecode_env.rollout.play import annotated, as_seen, paid_terms
+from corecode_env.rollout.play import annotated, paid_terms
 
 Path = tuple[int, ...]
 """Which sample was taken at each turn from the root; names one node of a tree."""
@@ -119,7 +119,7 @@ class Seat:
         """Return the turn to play as its agent is asked for it."""
         observation, *_ = self.env.last()
         assert observation is not None, "last() observes by default"
-        request = as_seen(self.engine.request(self.env.agent_selection), observation)
+        request = self.engine.request(self.env.agent_selection).seeing(observation)
         return replace(request, seed=derive_seed(seed, *self.path, request.agent))
 
     def step(self, reply: Reply) -> Turn:

@@ -62,7 +62,7 @@ def play(
             env.step(None)
             continue
         assert observation is not None, "last() observes by default"
-        request = as_seen(engine.request(agent), observation)
+        request = engine.request(agent).seeing(observation)
         (reply,) = ask(players[agent], [request])
         replies.append(reply)
         env.step(reply.text)
@@ -123,14 +123,6 @@ def checked_replies(answers: object, requests: Sequence[Request]) -> list[Reply]
             )
         replies.append(Reply(answer) if isinstance(answer, str) else answer)
     return replies
-
-
-def as_seen(request: Request, observation: Mapping[str, Any]) -> Request:
-    """Return a request that shows what the wrappers around the engine made of it."""
-    messages = request.messages
-    if observation["prompt"] != request.observation["prompt"]:
-        messages = ({"role": "user", "content": observation["prompt"]},)
-    return replace(request, observation=observation, messages=messages)
 
 
 def paid_terms(env: AECEnv[str, Any, Any]) -> RewardTerms:

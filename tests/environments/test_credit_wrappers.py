@@ -291,6 +291,19 @@ def test_playing_again_leaves_the_episode_alone(make: Make, say: SimpleNamespace
     assert credited.unwrapped.np_random.random() == plain.unwrapped.np_random.random()
 
 
+def test_playing_again_is_not_shown(
+    make: Make, say: SimpleNamespace, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shown = []
+    for env in (make(render_mode="human"), make(render_mode="human")):
+        game = env if not shown else DifferenceWrapper(env, {"planner": "", "coder": ""})
+        game.reset(seed=3)
+        game.step("good")
+        game.step(say.right)
+        shown.append(capsys.readouterr().out)
+    assert shown[0] == shown[1] != ""
+
+
 def test_forks_share_the_partners(make: Make, say: SimpleNamespace) -> None:
     class Heavy:
         def act(self, requests: Sequence[Request]) -> list[str]:

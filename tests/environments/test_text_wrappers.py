@@ -311,6 +311,24 @@ def test_agents_are_asked_with_the_wrapped_prompt(
     )
 
 
+def test_partners_of_a_seat_are_asked_with_the_wrapped_prompt(
+    make: Make, say: SimpleNamespace
+) -> None:
+    asked: list[Request] = []
+
+    class Listens:
+        def act(self, requests: Sequence[Request]) -> list[str]:
+            asked.extend(requests)
+            return [say.right] * len(requests)
+
+    seat = wrap_inside(SeatEnv(make(), "planner_0", {"coder_0": Listens()}), Shout)
+    seat.reset(seed=1)
+    seat.step("a plan")
+    (request,) = asked
+    assert request.messages[-1]["content"] == request.observation["prompt"]
+    assert request.observation["prompt"].endswith("!")
+
+
 def plain_requests(make: Make, say: SimpleNamespace) -> list[Request]:
     found: list[Request] = []
 
