@@ -234,6 +234,10 @@ class LocalExecutor:
         for bench in idle:
             bench.close()
 
+    def __deepcopy__(self, memo: dict[int, object]) -> LocalExecutor:
+        """Return itself: whoever copies settings (`gymnasium.make` does) shares it."""
+        return self
+
     def __enter__(self) -> LocalExecutor:
         """Return the executor itself."""
         return self

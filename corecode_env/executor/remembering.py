@@ -82,6 +82,10 @@ class RememberingExecutor:
         """Close the other executor."""
         self.executor.close()
 
+    def __deepcopy__(self, memo: dict[int, object]) -> RememberingExecutor:
+        """Return itself: whoever copies settings (`gymnasium.make` does) shares it."""
+        return self
+
     def _forget(self, key: tuple[str, str], entry: Future[Judgement]) -> None:
         with self._lock:
             if self._known.get(key) is entry:
