@@ -17,6 +17,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from corecode_env.cli.demo_game import OWN, solved
+from corecode_env.core.episode import Episode
+from corecode_env.records import read_episodes
+
 COMMAND = (str(Path(sys.executable).with_name("corecode")), "demo")
 
 
@@ -26,7 +30,20 @@ def run(seed: int, folder: Path, options: Sequence[str]) -> Mapping[str, Any]:
         command = [*COMMAND, "--seed", str(seed), "--out", str(folder), *options]
         subprocess.run(command, check=True, stdout=sys.stderr)
     summary: dict[str, Any] = json.loads((folder / "summary.json").read_text())
-    return summary | {"by_plan": json.loads((folder / "by_plan.json").read_text())}
+    by_plan = json.loads((folder / "by_plan.json").read_text())
+    return summary | {"by_plan": by_plan | by_level(folder / "episodes")}
+
+
+def by_level(folder: Path) -> dict[str, dict[str, float]]:
+    """Return the share solved with the Planner's plan before and after, by level."""
+    shares: dict[str, dict[str, float]] = {}
+    for moment in ("before", "after"):
+        levels: dict[str, list[Episode]] = {}
+        for episode in read_episodes(folder / f"{moment}-planners-plan.jsonl").episodes:
+            levels.setdefault(episode.task_id.split("/")[1], []).append(episode)
+        for level, played in sorted(levels.items()):
+            shares.setdefault(f"{OWN}, level {level}", {})[moment] = solved(played)
+    return shares
 
 
 def table(runs: Sequence[Mapping[str, Any]]) -> str:
@@ -54,7 +71,7 @@ def main() -> None:
     """Run what is missing and print the table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
-    parser.add_argument("--out", type=Path, default=Path("demo-learning"))
+    parser.add_argument("--out", type=Path, default=Path("runs/demo"))
     parser.add_argument("options", nargs="*", help="options of the demo, after --")
     given = parser.parse_args()
     runs = [run(s, given.out / f"seed-{s}", given.options) for s in given.seeds]
