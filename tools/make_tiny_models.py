@@ -218,6 +218,7 @@ def warm_start(seed: int, enough: float, executor: LocalExecutor) -> Pair:
     asked, plans, told, programs = lessons(tasks, executor)
     tokenizer = make_tokenizer([*asked, *plans, *told, *programs])
     coder = Student(tokenizer, (told, programs), CODER_MIX, CODER_BATCH, 0.0, seed)
+    loss = math.nan
     for step in range(1, CODER_STEPS + 1):
         loss = coder.learn(step, (1 + math.cos(math.pi * step / CODER_STEPS)) / 2)
     print(f"Coder: loss {loss:.3f} after {CODER_STEPS} steps", flush=True)

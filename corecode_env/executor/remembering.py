@@ -49,16 +49,14 @@ class RememberingExecutor:
     def judge(self, task: Task, program: str) -> Judgement:
         """Return the judgement of an equal program, or else judge this one."""
         key = (task.id, program)
+        mine: Future[Judgement] = Future()
         with self._lock:
-            known = self._known.get(key)
-            if known is None:
-                mine = self._known[key] = Future()
-                if len(self._known) > self.most:
-                    self._known.popitem(last=False)
-            else:
-                self._known.move_to_end(key)
-        if known is not None:
-            return known.result()
+            entry = self._known.setdefault(key, mine)
+            self._known.move_to_end(key)
+            if len(self._known) > self.most:
+                self._known.popitem(last=False)
+        if entry is not mine:
+            return entry.result()
         try:
             judgement = self.executor.judge(task, program)
         except BaseException as error:
