@@ -65,7 +65,9 @@ def test_it_comes_back_from_a_folder_as_it_was(
     smollm: TransformersAgent, tmp_path: Path
 ) -> None:
     smollm.save(tmp_path / "saved")
-    again = TransformersAgent.from_pretrained(tmp_path / "saved", max_new_tokens=24)
+    again = TransformersAgent.from_pretrained(
+        tmp_path / "saved", max_new_tokens=24, temperature=smollm.sampling.temperature
+    )
     prompt = {"prompt": "Write a Python function add(a, b)."}
     request = Request("coder_0", "coder", prompt, (), "t", seed=1)
     (before,) = smollm.with_sampling(max_new_tokens=24).act([request])
