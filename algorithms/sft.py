@@ -2,9 +2,9 @@
 
     tasks (or recorded episodes), policies  ->  ColdStart.train()  ->  RunSummary
 
-An example is one turn: the prompt exactly as the environment showed it, and what was said
-there. Turns come from episodes that passed every test, played here by the reference agent or
-recorded earlier by anybody. TRL's `SFTTrainer` does the rest; only answers count in its loss.
+What is taught (`lessons`) comes from episodes that passed every test, played here by the
+reference agent or recorded earlier by anybody. TRL's `SFTTrainer` does the rest; only answers
+count in its loss.
 
 AlgoForge (OpenReview KwqbtKeaRl, the earlier version of CoRe-Code) starts both agents this
 way, each from a set of its own. CoRe-Code starts its training from the instruct model.
@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 
@@ -33,14 +33,15 @@ from corecode_env.agents.reference import ReferenceAgent
 from corecode_env.algorithms.checkpoints import Checkpoints
 from corecode_env.algorithms.config import above, at_least, to_record
 from corecode_env.algorithms.grpo import own_randomness
+from corecode_env.algorithms.lessons import Lesson, lessons_of, only_of, tokenise
 from corecode_env.algorithms.reports import RunSummary
 from corecode_env.algorithms.run_folder import RunFolder
 from corecode_env.algorithms.step_metrics import eval_metrics, evaluation_of
-from corecode_env.core.episode import Episode, Turn
-from corecode_env.core.errors import BadConfig, MissingExtra, SplitError
+from corecode_env.core.episode import Episode
+from corecode_env.core.errors import BadConfig, MissingExtra
 from corecode_env.core.names import role_of
 from corecode_env.core.registry import unknown_name
-from corecode_env.core.seams import Agent, Request
+from corecode_env.core.seams import Agent
 from corecode_env.core.seeding import derive_seed
 from corecode_env.core.task import Task
 from corecode_env.rollout.collect import Environment, collect
@@ -102,77 +103,6 @@ class ColdStartConfig:
             )
 
 
-class Lesson(NamedTuple):
-    """One example: what was asked, and what to say."""
-
-    request: Request
-    answer: str
-
-
-class Tokenised(NamedTuple):
-    """Examples as SFTTrainer reads them."""
-
-    rows: list[dict[str, list[int]]]
-    """`input_ids`, and `completion_mask`: 1 on tokens of the answer."""
-    too_long: int
-    """Examples that were left out, since the agent could not say or read so much."""
-
-
-def lessons_of(episodes: Iterable[Episode], *, fenced: bool = True) -> dict[str, list[Lesson]]:
-    """Return what episodes teach, by agent; each lesson once, in order.
-
-    Only the last round of an episode that passed every test teaches: what was said before it
-    led nowhere.
-
-    Args:
-        episodes: What was played, here or elsewhere.
-        fenced: Whether programs are taught as they were said, or bare.
-    """
-    found: dict[str, dict[tuple[str, str], Lesson]] = {}
-    for episode in episodes:
-        if not episode.valid or episode.judgement is None or not episode.judgement.passed:
-            continue
-        last = episode.turns[-1].round
-        for turn in episode.turns:
-            if turn.round == last:
-                program = None if fenced else turn.submission
-                said = turn.action if program is None else program.program
-                key = (str(turn.observation["prompt"]), said)
-                lesson = Lesson(_request(turn, episode.task_id), said)
-                found.setdefault(turn.agent, {}).setdefault(key, lesson)
-    return {agent: list(lessons.values()) for agent, lessons in found.items()}
-
-
-def _request(turn: Turn, task_id: str) -> Request:
-    """Return the request that a turn answered, as the environment made it."""
-    prompt = str(turn.observation["prompt"])
-    messages = ({"role": "user", "content": prompt},)
-    return Request(turn.agent, role_of(turn.agent), turn.observation, messages, task_id)
-
-
-def tokenise(lessons: Sequence[Lesson], policy: TransformersAgent) -> Tokenised:
-    """Return lessons as tokens: the prompt as the policy sees it, the answer and its end.
-
-    Raises:
-        BadConfig: If a prompt does not fit the model, and the policy does not cut it.
-    """
-    end = policy.tokenizer.eos_token_id
-    if end is None:
-        raise BadConfig(
-            "the tokenizer must have an end token (eos_token), got none: the model could not "
-            "be taught to stop"
-        )
-    rows: list[dict[str, list[int]]] = []
-    for lesson in lessons:
-        prompt = policy.encode(lesson.request)
-        said = policy.tokenizer(lesson.answer, add_special_tokens=False)["input_ids"]
-        answer = [*said, end]
-        if len(answer) <= policy.sampling.max_new_tokens:
-            mask = [0] * len(prompt) + [1] * len(answer)
-            rows.append({"input_ids": [*prompt, *answer], "completion_mask": mask})
-    return Tokenised(rows, len(lessons) - len(rows))
-
-
 class ColdStart:
     """Trains the agents of a team on examples, one policy after the other.
 
@@ -213,7 +143,7 @@ class ColdStart:
         _require_trl()
         self.config, self.make_env = config, make_env
         self.tasks, self.eval_tasks = tasks.require_trainable(), eval_tasks
-        self.episodes = None if episodes is None else _of_tasks(episodes, self.tasks)
+        self.episodes = None if episodes is None else only_of(episodes, self.tasks)
         self.players: dict[str, Agent] = {**(frozen or {}), **policies}
         self.on_log, self.about = on_log, dict(about or {})
         self.folder = None if run_dir is None else RunFolder(run_dir)
@@ -281,7 +211,10 @@ class ColdStart:
         return sorted(grown, key=lambda tree: tree.index)
 
     def _rows(
-        self, policy: TransformersAgent, agents: Sequence[str], lessons: Mapping[str, Any]
+        self,
+        policy: TransformersAgent,
+        agents: Sequence[str],
+        lessons: Mapping[str, list[Lesson]],
     ) -> list[dict[str, list[int]]]:
         """Return the examples of the agents that a policy plays."""
         mine = [lesson for agent in agents for lesson in lessons.get(agent, ())]
@@ -302,7 +235,10 @@ class ColdStart:
 
     # ------------------------------------------------------------------------- learning
     def _teach(
-        self, policy: TransformersAgent, agents: Sequence[str], lessons: Mapping[str, Any]
+        self,
+        policy: TransformersAgent,
+        agents: Sequence[str],
+        lessons: Mapping[str, list[Lesson]],
     ) -> int:
         """Train one policy; return the number of updates."""
         name, rows = "+".join(agents), self._rows(policy, agents, lessons)
@@ -371,23 +307,6 @@ class ColdStart:
             Checkpoints(folder.checkpoints, keep_last=1).write(steps, summary.to_json(), fill)
             folder.write_summary(summary.to_json())
         return summary
-
-
-def _of_tasks(episodes: Iterable[Episode], tasks: TaskSet) -> list[Episode]:
-    """Return episodes that are all of some tasks.
-
-    Raises:
-        SplitError: If one is not.
-    """
-    kept, ids = list(episodes), set(tasks.ids())
-    for episode in kept:
-        if episode.task_id not in ids:
-            raise SplitError(
-                f"episodes to learn from must be of the training tasks, got one of "
-                f"{episode.task_id!r}, which is not in {tasks.name}: results on tasks that "
-                "were trained on say nothing; leave its file out, or name its tasks"
-            )
-    return kept
 
 
 # --------------------------------------------------------------------------------- TRL

@@ -19,12 +19,8 @@ from corecode_env.agents.faulty import FaultyAgent  # noqa: E402
 from corecode_env.agents.local_model import TransformersAgent  # noqa: E402
 from corecode_env.agents.lora import lora_team  # noqa: E402
 from corecode_env.agents.reference import ReferenceAgent  # noqa: E402
-from corecode_env.algorithms.sft import (  # noqa: E402
-    ColdStart,
-    ColdStartConfig,
-    lessons_of,
-    tokenise,
-)
+from corecode_env.algorithms.lessons import lessons_of, tokenise  # noqa: E402
+from corecode_env.algorithms.sft import ColdStart, ColdStartConfig  # noqa: E402
 from corecode_env.core.episode import Episode  # noqa: E402
 from corecode_env.core.errors import BadConfig, SplitError, UnknownName  # noqa: E402
 from corecode_env.core.seams import Agent, Request  # noqa: E402
