@@ -8,6 +8,7 @@ tokenizer could take.
 
 from __future__ import annotations
 
+import multiprocessing
 import operator
 import re
 import string
@@ -21,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corecode_env.core.errors import BadConfig
+from corecode_env.core.shared_text import TextWindow, slot_bytes, write_text
 
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _HIGHEST: Final = 0x10FFFF
@@ -143,6 +145,21 @@ def _batch(space: UnicodeText, n: int = 1) -> gymnasium.spaces.Tuple[Any]:
 @batched.concatenate.register(UnicodeText)
 def _concatenate(space: UnicodeText, items: Iterable[str], out: Any) -> tuple[str, ...]:
     return tuple(items)
+
+
+@batched.create_shared_memory.register(UnicodeText)
+def _shared(space: UnicodeText, n: int = 1, ctx: Any = multiprocessing) -> Any:
+    return ctx.Array("B", n * slot_bytes(space.max_chars))
+
+
+@batched.read_from_shared_memory.register(UnicodeText)
+def _read_shared(space: UnicodeText, shared_memory: Any, n: int = 1) -> TextWindow:
+    return TextWindow(shared_memory.get_obj(), slot_bytes(space.max_chars))
+
+
+@batched.write_to_shared_memory.register(UnicodeText)
+def _write_shared(space: UnicodeText, index: int, value: str, shared_memory: Any) -> None:
+    write_text(shared_memory.get_obj(), value, index, slot_bytes(space.max_chars))
 
 
 # ---------------------------------------------------------------------------- flattening

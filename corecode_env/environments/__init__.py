@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         Truncate,
     )
     from corecode_env.environments.turn_parallel import TurnParallelEnv
+    from corecode_env.environments.vector import ThreadVectorEnv, make_vector
 
 __all__ = [
     "ENVIRONMENTS",
@@ -61,10 +62,12 @@ __all__ = [
     "TeamEnv",
     "TeamOptions",
     "TextWrapper",
+    "ThreadVectorEnv",
     "Truncate",
     "TurnParallelEnv",
     "fork",
     "make",
+    "make_vector",
     "planner_coder_v0",
     "solo_coder_v0",
     "wrap_inside",
@@ -89,9 +92,11 @@ _HOMES = {
     "TeamEnv": "engine",
     "TeamOptions": "options",
     "TextWrapper": "text_wrappers",
+    "ThreadVectorEnv": "vector",
     "Truncate": "text_wrappers",
     "TurnParallelEnv": "turn_parallel",
     "fork": "forking",
+    "make_vector": "vector",
     "wrap_inside": "inside",
 }
 

@@ -29,6 +29,7 @@ ENVIRONMENTS: Final[dict[str, str]] = {
     "debug_team_v0": "DebugTeam-v0",
     "retrieval_team_v0": "RetrievalTeam-v0",
     "helper_main_v0": "HelperMain-v0",
+    "planner_coder_discrete_v0": "PlannerCoderDiscrete-v0",
 }
 """Environments by module name, with the names of their seat views."""
 
@@ -120,5 +121,6 @@ def register_all() -> None:
             gymnasium.register(
                 seat_id,
                 entry_point=f"{__package__}.seat_env:make_seat",
+                vector_entry_point=f"{__package__}.vector:make_vector",
                 kwargs={"env_id": module},
             )

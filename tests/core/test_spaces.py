@@ -14,7 +14,6 @@ from gymnasium.vector.utils import (
     batch_space,
     concatenate,
     create_empty_array,
-    create_shared_memory,
     iterate,
 )
 from hypothesis import given
@@ -119,8 +118,3 @@ def test_texts_flatten_inside_dicts() -> None:
     codes = flatten(space, value)
     assert codes in flatten_space(space)
     assert unflatten(space, codes) == value
-
-
-def test_shared_memory_is_refused_rather_than_filled_with_other_text() -> None:
-    with pytest.raises(gymnasium.error.CustomSpaceError):
-        create_shared_memory(UnicodeText(9), n=2)
