@@ -11,6 +11,7 @@
     │   └── IsolationRefused               this machine cannot give the isolation asked for
     ├── AgentError         (RuntimeError)  an agent that could not answer
     ├── TrainingError      (RuntimeError)  a loss or gradient that is no number
+    ├── ConformanceError   (AssertionError) an environment that breaks a promise
     └── MissingExtra       (ImportError)   an optional dependency is not installed
 
 A program that crashes, hangs or lies is not an error: it is a `Verdict`. Each message
@@ -61,6 +62,10 @@ class AgentError(CorecodeError, RuntimeError):
 
 class TrainingError(CorecodeError, RuntimeError):
     """A loss or a gradient that is not finite: going on would ruin the weights."""
+
+
+class ConformanceError(CorecodeError, AssertionError):
+    """An environment that breaks a promise which agents and trainers build on."""
 
 
 class MissingExtra(CorecodeError, ImportError):

@@ -183,6 +183,10 @@ class raw_env(TeamEnv):
         self.library = Library(as_task_set(library))
         super().__init__(team_with(self.library, self.k), **options)
 
+    def shared_parts(self) -> tuple[object, ...]:
+        """Return what forks share instead of copying."""
+        return (*super().shared_parts(), self.library)
+
 
 def env(
     *,

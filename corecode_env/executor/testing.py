@@ -27,7 +27,8 @@ class InstantExecutor:
 
         Args:
             rule: From task and program to a judgement, or to the verdict of every test.
-                None: the task's reference program is right and every other one is wrong.
+                None: the task's reference program is right, whatever white space its
+                lines end with, and every other one is wrong.
         """
         self._rule = rule or _only_the_reference
         self.jobs: list[Job] = []
@@ -75,4 +76,11 @@ class InstantExecutor:
 
 
 def _only_the_reference(task: Task, program: str) -> Verdict:
-    return Verdict.AC if program == task.reference_program else Verdict.WA
+    reference = task.reference_program
+    right = reference is not None and _lines(program) == _lines(reference)
+    return Verdict.AC if right else Verdict.WA
+
+
+def _lines(program: str) -> list[str]:
+    # An action that quotes a program ends its lines, and itself, in its own way.
+    return [line.rstrip() for line in program.strip().splitlines()]

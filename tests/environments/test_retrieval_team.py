@@ -169,6 +169,7 @@ def test_forks_share_the_library(team: Team) -> None:
     env = team()
     (child,) = fork(env, 1)
     assert child.role_of("retriever_0").act is env.role_of("retriever_0").act
+    assert vars(child)["library"] is vars(env)["library"]
     for each in (env, child):
         each.step("product")
     assert child.state() == env.state()
