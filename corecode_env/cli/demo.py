@@ -128,7 +128,8 @@ def run(folder: Path, game: Game, seed: int, minutes: float, steps: int) -> None
     report.write_shares(folder / "by_plan.json", before, after)
     drawn = report.plot(folder / "curve.png", clock.metrics)
     output().print(report.table(before, after))
-    say(report.verdict(before[OWN], after[OWN], trainer.progress.best))
+    progress = trainer.progress
+    say(report.verdict(before[OWN], after[OWN], progress.best, progress.after))
     say(f"curve: {folder / 'curve.png'}" if drawn else "no curve: matplotlib is not installed")
     say(f"everything else: {folder} (summary.json, metrics.jsonl, episodes, checkpoints)")
 

@@ -43,7 +43,10 @@ def table(before: ByPlan, after: ByPlan) -> Table:
 
 
 def verdict(
-    before: Sequence[Episode], after: Sequence[Episode], best: Mapping[str, float] | None
+    before: Sequence[Episode],
+    after: Sequence[Episode],
+    best: Mapping[str, float] | None = None,
+    last: Mapping[str, float] | None = None,
 ) -> str:
     """Return whether a run learned, in words.
 
@@ -51,6 +54,8 @@ def verdict(
         before: Episodes of the shipped pair with its own plans.
         after: Those of the trained pair, on the same tasks in the same order.
         best: The trainer's best evaluation: `step` and `pass@1`.
+        last: Its last one. Both were drawn with the same random numbers, and `after` with
+            others, so that the best is compared with this one.
     """
     pairs = [(solved([a]), solved([b])) for a, b in zip(before, after, strict=True)]
     won, lost = (sum(gain == sign for gain in (b - a for a, b in pairs)) for sign in (1, -1))
@@ -58,16 +63,16 @@ def verdict(
     numbers = f"{was:.2f} before, {now:.2f} after ({won} tasks won, {lost} lost)"
     if won <= lost or mcnemar(won, lost) > SIGNIFICANT:
         return f"this run did not learn, or too little to tell from chance: {numbers}"
-    slid = "" if best is None else _slid_back(now, best)
+    slid = "" if best is None or last is None else _slid_back(best, last)
     return f"the pair learned: {numbers}{slid}"
 
 
-def _slid_back(now: float, best: Mapping[str, float]) -> str:
-    if best["pass@1"] - now <= SLIDE:
+def _slid_back(best: Mapping[str, float], last: Mapping[str, float]) -> str:
+    if best["pass@1"] - last["pass@1"] <= SLIDE:
         return ""
     return (
-        f"; it was better after step {best['step']:.0f} ({best['pass@1']:.2f}), whose "
-        "checkpoint is kept"
+        f"; it slid back from {best['pass@1']:.2f} after step {best['step']:.0f}, whose "
+        f"checkpoint is kept, to {last['pass@1']:.2f}"
     )
 
 

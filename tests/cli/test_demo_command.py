@@ -107,19 +107,21 @@ def played(good: int, bad: int) -> list[Episode]:
 
 
 def test_a_run_that_gained_says_so_with_its_numbers() -> None:
-    said = verdict(played(5, 25), played(20, 10), {"step": 8.0, "pass@1": 0.68})
+    best, last = {"step": 8.0, "pass@1": 0.8}, {"step": 9.0, "pass@1": 0.78}
+    said = verdict(played(5, 25), played(20, 10), best, last)
     assert said == "the pair learned: 0.17 before, 0.67 after (15 tasks won, 0 lost)"
 
 
 @pytest.mark.parametrize("after", [4, 5, 7])
 def test_a_run_that_gained_no_more_than_chance_says_that_it_did_not_learn(after: int) -> None:
-    said = verdict(played(5, 25), played(after, 30 - after), None)
+    said = verdict(played(5, 25), played(after, 30 - after))
     assert said.startswith("this run did not learn")
 
 
 def test_a_run_that_slid_back_names_the_step_at_which_it_was_best() -> None:
-    said = verdict(played(5, 25), played(20, 10), {"step": 8.0, "pass@1": 0.8})
-    assert "better after step 8 (0.80), whose checkpoint is kept" in said
+    best, last = {"step": 8.0, "pass@1": 0.8}, {"step": 9.0, "pass@1": 0.7}
+    said = verdict(played(5, 25), played(20, 10), best, last)
+    assert "slid back from 0.80 after step 8, whose checkpoint is kept, to 0.70" in said
 
 
 def test_a_curve_has_a_block_for_each_step_and_rises_with_the_share() -> None:
