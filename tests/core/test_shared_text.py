@@ -103,7 +103,7 @@ def workers(request: pytest.FixtureRequest) -> Any:
 
 def test_gymnasiums_worker_processes_never_show_a_wrong_text(workers: Any) -> None:
     random = np.random.default_rng(0)
-    letters = list("ab \0\n\t é→漢😀\U0010ffff\ufeff\u202e") + ["e\u0301"]
+    letters = [*"ab \0\n\t é→漢😀\U0010ffff\ufeff\u202e", "e\u0301"]
     observations, _ = workers.reset(seed=0)
     assert list(observations["text"]) == ["", "", ""]
     for _ in range(50):
