@@ -172,8 +172,7 @@ def check_degenerate(
         for task in _judgeable(tasks)
         for name, program in degenerate_answers(task).items()
     ]
-    listed = known("passes") if exceptions is None else exceptions
-    return _check_wrong(tasks, "degenerate", wanted, executor, listed, progress)
+    return _check_wrong(tasks, "degenerate", wanted, executor, exceptions, progress)
 
 
 def check_faulty(
@@ -212,8 +211,7 @@ def check_faulty(
             if name in spinning:
                 tried = task.with_limits(replace(task.limits, cpu_seconds=SPIN_SECONDS))
             wanted.append(_Wanted(tried, name, program))
-    listed = known("passes") if exceptions is None else exceptions
-    return _check_wrong(tasks, "faulty", wanted, executor, listed, progress)
+    return _check_wrong(tasks, "faulty", wanted, executor, exceptions, progress)
 
 
 def set_name(tasks: Sequence[Task]) -> str:
@@ -246,25 +244,28 @@ def _check_wrong(
     what: str,
     wanted: Sequence[_Wanted],
     executor: Executor,
-    listed: Known,
+    exceptions: Known | None,
     progress: Progress | None,
 ) -> CheckReport:
     """Judge on one test each; only what passes that is judged on all."""
+    listed = known("passes") if exceptions is None else exceptions
     found = _Progress(progress, len(wanted))
+    # Filled in the order of the first test; what passes it keeps its place.
     cases: dict[tuple[str, str], Case] = {}
-    suspects: list[_Wanted] = []
-    # An answer that fails one test cannot be accepted by all: most are done after one.
-    screened = (replace(item, task=_first_test_only(item.task)) for item in wanted)
-    for item, (_, judgement) in zip(wanted, _judged(screened, executor), strict=True):
-        assert judgement is not None, "a wrong answer always has a program"
-        key = (item.task.id, item.answer)
-        if judgement.passed and len(item.task.tests) > 1:
-            suspects.append(item)
-            cases[key] = Case(*key, None)  # keeps the order
-            continue
-        cases[key] = _case(item, judgement, listed, sound=_refused(judgement))
-        found.one_more()
-    for item, judgement in _judged(suspects, executor):
+
+    def judged() -> Iterator[tuple[_Wanted, Judgement | None]]:
+        suspects: list[_Wanted] = []
+        screened = (replace(item, task=_first_test_only(item.task)) for item in wanted)
+        for item, (_, judgement) in zip(wanted, _judged(screened, executor), strict=True):
+            # An answer that fails one test cannot be accepted by all: most are done here.
+            if judgement is not None and judgement.passed and len(item.task.tests) > 1:
+                suspects.append(item)
+                cases[item.task.id, item.answer] = Case(item.task.id, item.answer, None)
+            else:
+                yield item, judgement
+        yield from _judged(suspects, executor)
+
+    for item, judgement in judged():
         assert judgement is not None, "a wrong answer always has a program"
         case = _case(item, judgement, listed, sound=_refused(judgement))
         cases[item.task.id, item.answer] = case

@@ -6,7 +6,6 @@ Every exception stands, with its reason, in `known_failures.json` or `known_pass
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -19,25 +18,9 @@ from corecode_env.evaluation import (
     check_references,
 )
 from corecode_env.executor.local import LocalExecutor
-from corecode_env.tasks import TaskSet, load_tasks
+from tests.evaluation.bundled import BUNDLED, OF_FILES, first_tasks
 
-SETS = (
-    "humaneval",
-    "humanevalplus",
-    "mbpp",
-    "mbpp-sanitized",
-    "cruxeval",
-    "humanevalpack",
-    "google_contests",
-    "pipelines/1",
-    "pipelines/2/stdio",
-    "pipelines/3/repair",
-    "pipelines/5",
-    "p3/puzzles.json.gz",
-    "classeval/ClassEval_data.json.gz",
-    "mbppplus/MbppPlus-OriginFmt.jsonl.gz",
-)
-DATA = Path(__file__).parent.parent / "data"
+SETS = BUNDLED + OF_FILES
 FAULTY = {
     f"faulty:{name}": FaultyAgent(name)
     for name in FAULTS
@@ -51,12 +34,6 @@ def executor() -> Iterator[Executor]:
         yield found
 
 
-def bundled(name: str, n: int) -> TaskSet:
-    """Return a set; of the generated ones, which have no end, 100 tasks at most."""
-    source = DATA / name if ".json" in name else name
-    return load_tasks(source).head(min(n, 100) if name.startswith("pipelines") else n)
-
-
 def assert_sound(report: CheckReport) -> None:
     shown = "\n".join(f"{c.task_id} {c.answer} {c.verdict}: {c.note}" for c in report.failures)
     assert report.ok, f"{report.summary()}\n{shown}"
@@ -65,7 +42,7 @@ def assert_sound(report: CheckReport) -> None:
 
 @pytest.mark.parametrize("name", SETS)
 def test_the_first_tasks_of_every_set_are_sound(name: str, executor: Executor) -> None:
-    tasks = bundled(name, 2)
+    tasks = first_tasks(name, 2)
     assert_sound(check_references(tasks, executor))
     assert_sound(check_degenerate(tasks, executor))
     assert_sound(check_faulty(tasks, executor, FAULTY))
@@ -74,16 +51,16 @@ def test_the_first_tasks_of_every_set_are_sound(name: str, executor: Executor) -
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SETS)
 def test_references_are_accepted(name: str, executor: Executor) -> None:
-    assert_sound(check_references(bundled(name, 10_000), executor))
+    assert_sound(check_references(first_tasks(name, 10_000), executor))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SETS)
 def test_answers_that_solve_nothing_are_refused(name: str, executor: Executor) -> None:
-    assert_sound(check_degenerate(bundled(name, 10_000), executor))
+    assert_sound(check_degenerate(first_tasks(name, 10_000), executor))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SETS)
 def test_programs_that_are_wrong_on_purpose_are_refused(name: str, executor: Executor) -> None:
-    assert_sound(check_faulty(bundled(name, 10_000), executor, FAULTY))
+    assert_sound(check_faulty(first_tasks(name, 10_000), executor, FAULTY))

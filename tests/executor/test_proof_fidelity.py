@@ -114,6 +114,12 @@ SAME: list[tuple[str, str, str, str]] = [
     ),
 ]
 
+each_case = pytest.mark.parametrize(
+    ("program", "given", "output"),
+    [case[1:] for case in SAME],
+    ids=[case[0] for case in SAME],
+)
+
 
 @pytest.fixture(scope="module")
 def executor() -> Iterator[LocalExecutor]:
@@ -127,11 +133,7 @@ def task(given: str, output: str, **options: bool) -> Task:
     return Task("t", "", Stdio(), (test,), checker=checker, limits=LIMITS)
 
 
-@pytest.mark.parametrize(
-    ("program", "given", "output"),
-    [case[1:] for case in SAME],
-    ids=[case[0] for case in SAME],
-)
+@each_case
 def test_a_program_prints_what_it_prints_alone(
     program: str, given: str, output: str, executor: LocalExecutor
 ) -> None:
@@ -139,11 +141,7 @@ def test_a_program_prints_what_it_prints_alone(
     assert judgement.passed, judgement.results[0]
 
 
-@pytest.mark.parametrize(
-    ("program", "given", "output"),
-    [case[1:] for case in SAME],
-    ids=[case[0] for case in SAME],
-)
+@each_case
 def test_the_expected_output_is_what_a_plain_interpreter_prints(
     program: str, given: str, output: str, tmp_path: Path
 ) -> None:
