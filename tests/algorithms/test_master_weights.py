@@ -81,7 +81,7 @@ def test_a_policy_in_bfloat16_learns_and_resumes() -> None:
         return Learner(policy, ["coder_0"], config)
 
     straight, stopped = learner(), learner()
-    first = straight.policy.model.weight.detach().clone()
+    first = next(straight.policy.model.parameters()).detach().clone()
     for step in range(40):
         straight.learn(rows, step)
     for step in range(20):

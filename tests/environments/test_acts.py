@@ -61,7 +61,8 @@ def started(tasks: list[Task], executor: Any) -> Callable[..., TeamEnv]:
     """Return a function that starts an episode of a team."""
 
     def start(team: Team, *, seed: int = 0, **options: Any) -> TeamEnv:
-        env = TeamEnv(team, tasks=tasks, executor=executor, **{"max_cycles": 2} | options)
+        settings: dict[str, Any] = {"max_cycles": 2} | options
+        env = TeamEnv(team, tasks=tasks, executor=executor, **settings)
         env.reset(seed=seed)
         return env
 

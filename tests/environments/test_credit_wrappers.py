@@ -294,7 +294,7 @@ def test_playing_again_leaves_the_episode_alone(make: Make, say: SimpleNamespace
 def test_playing_again_is_not_shown(
     make: Make, say: SimpleNamespace, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    shown = []
+    shown: list[str] = []
     for env in (make(render_mode="human"), make(render_mode="human")):
         game = env if not shown else DifferenceWrapper(env, {"planner": "", "coder": ""})
         game.reset(seed=3)
