@@ -22,9 +22,8 @@ def greedy(values: np.ndarray, random: np.random.Generator) -> int:
 
 def main(episodes: int, seed: int) -> None:
     """Learn, then play every task once by the tables alone."""
-    env = planner_coder_discrete_v0.env()
-    game = env.unwrapped
-    sees = {"planner_0": game.layout["task"], "coder_0": game.layout["plan"]}
+    env = planner_coder_discrete_v0.raw_env()
+    sees = {"planner_0": env.layout["task"], "coder_0": env.layout["plan"]}
     tables = {
         agent: np.full((part.stop - part.start, env.action_space(agent).n), BEST)
         for agent, part in sees.items()
@@ -41,15 +40,17 @@ def main(episodes: int, seed: int) -> None:
             error = env.rewards[agent] - tables[agent][place]
             tables[agent][place] += (UP if error > 0 else DOWN) * error
     passed = 0
-    for task in game.menus.tasks:
+    for task in env.menus.tasks:
         env.reset(options={"task": task})
         for agent in env.possible_agents:
             seen = int(env.observe(agent)["observation"][sees[agent]].argmax())
             env.step(int(tables[agent][seen].argmax()))
-        passed += game.judgement.passed
-        plan, program = (turn.action.splitlines() for turn in game.episode.turns)
-        print(f"{task.id}: {' '.join(plan)} -> {program[2].strip()}: {game.judgement.verdict}")
-    print(f"{passed} of {len(game.menus.tasks)} tasks passed after {episodes} episodes")
+        plan, program = env.episode.turns
+        assert program.judgement
+        passed += program.judgement.passed
+        said, did = plan.action.replace("\n", " "), program.action.splitlines()[2].strip()
+        print(f"{task.id}: {said} -> {did}: {program.judgement.verdict}")
+    print(f"{passed} of {len(env.menus.tasks)} tasks passed after {episodes} episodes")
     env.close()
 
 

@@ -318,7 +318,7 @@ class Options(TeamOptions, total=False):
 
 def env(
     **options: Unpack[Options],
-) -> OrderEnforcingWrapper[str, dict[str, Any], str | None]:
+) -> OrderEnforcingWrapper[str, dict[str, Any], Any]:
     """Make the environment for PettingZoo's AEC interface.
 
     Args:

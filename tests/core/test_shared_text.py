@@ -30,7 +30,7 @@ SPACE = gymnasium.spaces.Dict(
 )
 
 texts = st.text(
-    st.characters(exclude_categories=["Cs"])  # type: ignore[arg-type]
+    st.characters(exclude_categories=["Cs"])
     | st.sampled_from("\0\n\r\u2028\u202e\ufeff\U0010ffff😀e\u0301"),
     max_size=LONGEST,
 )
@@ -52,14 +52,19 @@ class Echo(gymnasium.Env[dict[str, Any], str]):
         return {"text": action, "n": len(action) % 9}, 0.0, False, False, {"said": action}
 
 
+def write(slot: int, text: str, n: int, memory: Any) -> None:
+    observation: Any = {"text": text, "n": n}
+    write_to_shared_memory(SPACE, slot, observation, memory)
+
+
 @given(st.lists(st.lists(texts, min_size=3, max_size=3), min_size=1, max_size=4))
 def test_every_text_comes_out_as_it_went_in(rounds: list[list[str]]) -> None:
     memory = create_shared_memory(SPACE, n=3)
-    window = read_from_shared_memory(SPACE, memory, n=3)
+    window: Any = read_from_shared_memory(SPACE, memory, n=3)
     assert list(window["text"]) == ["", "", ""]
     for said in rounds:
         for number, text in enumerate(said):
-            write_to_shared_memory(SPACE, number, {"text": text, "n": number}, memory)
+            write(number, text, number, memory)
         assert list(window["text"]) == said
         assert window["text"][-1] == said[-1]
         assert window["text"][1:] == tuple(said[1:])
@@ -68,10 +73,10 @@ def test_every_text_comes_out_as_it_went_in(rounds: list[list[str]]) -> None:
 
 def test_a_copy_is_plain_texts_that_stay_while_the_window_goes_on() -> None:
     memory = create_shared_memory(SPACE, n=1)
-    window = read_from_shared_memory(SPACE, memory, n=1)
-    write_to_shared_memory(SPACE, 0, {"text": "before", "n": 0}, memory)
+    window: Any = read_from_shared_memory(SPACE, memory, n=1)
+    write(0, "before", 0, memory)
     kept = copy.deepcopy(window)
-    write_to_shared_memory(SPACE, 0, {"text": "after", "n": 0}, memory)
+    write(0, "after", 0, memory)
     assert kept["text"] == ("before",)
     assert type(kept["text"]) is tuple
     assert window["text"] == ("after",)

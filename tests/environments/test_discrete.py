@@ -6,9 +6,13 @@ agree upon what a plan stands for.
 
 from __future__ import annotations
 
+import resource
+import subprocess
+import sys
 import warnings
 from functools import partial
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -367,3 +371,25 @@ def test_a_table_learns_the_coders_seat_beside_the_reference_planner(
         _, reward, *_ = env.step(action)
         table[seen, action] += 0.5 * (reward - table[seen, action])
     assert table[:4].argmax(axis=1).tolist() == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    "seed", ["0", *(pytest.param(str(seed), marks=pytest.mark.slow) for seed in (1, 2, 3, 4))]
+)
+def test_independent_q_learners_agree_on_a_code_in_under_a_minute(
+    seed: str, tmp_path: Path
+) -> None:
+    example = Path(__file__).parents[2] / "examples" / "09_independent_q.py"
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run(
+        [sys.executable, str(example), "2000", seed],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=tmp_path,
+        timeout=300,
+    )
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert "4 of 4 tasks passed after 2000 episodes" in done.stdout
+    # CPU time, so that a busy machine does not count.
+    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 60

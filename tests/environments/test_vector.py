@@ -133,7 +133,7 @@ def test_no_mode_ever_returns_a_wrong_text(
 
 
 def test_seeds_are_those_of_gymnasium(tasks: list[Task], executor: Any) -> None:
-    envs = make_vector("solo_coder_v0", 3, tasks=tasks, executor=executor)
+    envs: Any = make_vector("solo_coder_v0", 3, tasks=tasks, executor=executor)
     alone = make_seat("solo_coder_v0", tasks=tasks, executor=executor)
     expected = [alone.reset(seed=seed)[1]["task_id"] for seed in (7, 8, 9)]
     assert list(envs.reset(seed=7)[1]["task_id"]) == expected
