@@ -21,6 +21,8 @@ from corecode_env.core.task import Task
 from corecode_env.environments.registration import ENVIRONMENTS, make, normal_id
 from corecode_env.tasks import TaskSet
 
+GAMES: Final = tuple(name for name in ENVIRONMENTS if name != "planner_coder_discrete_v0")
+"""Environments that are played in text, as the agents of the command line do."""
 TINY: Final = "tiny"
 """Stands for the models that come with the package, by role, and for their prompts."""
 CHAT: Final[Mapping[str, Any]] = MappingProxyType(
@@ -126,6 +128,15 @@ def _keep(context: click.Context, parameter: click.Parameter, value: Any) -> Any
     return value
 
 
+def _keep_env(context: click.Context, parameter: click.Parameter, value: str) -> None:
+    if normal_id(value) not in GAMES:
+        raise click.BadParameter(
+            f"must be played in text, got {value!r}, whose actions are numbers; play it from "
+            "Python"
+        )
+    _keep(context, parameter, value)
+
+
 def _keep_files(
     context: click.Context, parameter: click.Parameter, given: tuple[str, ...]
 ) -> None:
@@ -141,11 +152,13 @@ def _keep_files(
 def _options(rounds_help: str) -> list[Callable[[Command], Command]]:
     hidden = partial(click.option, expose_value=False, callback=_keep)
     return [
-        hidden(
+        click.option(
             "--env",
             default="planner_coder_v0",
             show_default=True,
-            help=f"Environment: {', '.join(ENVIRONMENTS)}.",
+            expose_value=False,
+            callback=_keep_env,
+            help=f"Environment: {', '.join(GAMES)}.",
         ),
         hidden(
             "--rounds",

@@ -85,8 +85,9 @@ def play(
 
     An agent is `reference` (knows the answer), `human` (you), `random`, wrong on purpose
     (`faulty:off_by_one`, `faulty:syntax_error` and others), or a language model:
-    `transformers:FOLDER`, `tiny:planner`, `tiny:coder`, `openai:MODEL`. Roles that no option
-    names are played by `reference`. The same seed gives the same tasks and rewards.
+    `transformers:FOLDER`, `tiny:planner`, `tiny:coder`, `smollm2-135m`, `openai:MODEL`. Roles
+    that no option names are played by `reference`. The same seed gives the same tasks and
+    rewards.
 
     \b
     Examples:

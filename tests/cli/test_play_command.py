@@ -133,6 +133,7 @@ def test_a_person_may_play_through_standard_input(run: Run) -> None:
     ("args", "hint"),
     [
         (("--env", "planer_coder_v0"), "did you mean 'planner_coder_v0'"),
+        (("--env", "planner_coder_discrete_v0"), "whose actions are numbers"),
         (("--coder", "refrence"), "did you mean 'reference'"),
         (("--coder", "faulty:of_by_one"), "did you mean 'faulty:off_by_one'"),
         (("--tasks", "humanevel"), "did you mean 'humaneval'"),
