@@ -23,7 +23,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -277,12 +277,10 @@ def main() -> None:
     found: dict[str, list[Seen]] = {name: [] for name in trainers}
     judge = LocalExecutor() if chosen.judge == "sandbox" else InstantExecutor(by_length)
     with closing(judge) as executor, no_progress_bar():
+        work = Work(tasks, chosen.samples, chosen.steps, chosen.micro_batch, executor)
         for number in range(chosen.rounds):
-            work = Work(
-                tasks, chosen.samples, chosen.steps, chosen.micro_batch, executor, number
-            )
             for name, run in trainers.items():
-                found[name].append(run(work))
+                found[name].append(run(replace(work, seed=number)))
     print(
         f"torch {torch.__version__}, TRL {trl_version}, {chosen.threads} threads of "
         f"{len(os.sched_getaffinity(0))} cores, load {os.getloadavg()[0]:.1f}, "

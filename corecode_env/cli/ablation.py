@@ -77,14 +77,14 @@ class Ablation:
         """
         folder = self.out / arm / f"seed-{seed}"
         result = folder / RESULT
-        programs: int | None = None
+        finished = result.exists()
         policies: dict[str, TransformersAgent] = {}
-        if result.exists():
+        if finished:
             programs = int(json.loads(result.read_text())["programs"])
         else:
             policies = self._cast(arm).make_policies()
             say(f"{arm}, seed {seed}: training" if arm != NO_RL else f"{arm}, seed {seed}")
-            trained = 0 if arm == NO_RL else self._train(arm, seed, policies, folder)
+            programs = 0 if arm == NO_RL else self._train(arm, seed, policies, folder)
         # A finished evaluation is read from its folder, and asks nobody.
         measure = partial(self._measure, seed=seed, arm=arm)
         players = {role: policies.get(role, NoPlan()) for role in ("planner", "coder")}
@@ -95,8 +95,7 @@ class Ablation:
         else:
             env, players = self.alone, {"coder": players["coder"]}
         alone = measure(players, env, folder / f"alone-{self.alone}")
-        if programs is None:
-            programs = trained
+        if not finished:
             result.write_text(json.dumps({"programs": programs}) + "\n")
         return programs, team, alone
 

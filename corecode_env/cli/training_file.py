@@ -165,7 +165,7 @@ class TrainingFile:
         """
         from corecode_env.agents.local_model import TransformersAgent
 
-        moved = {} if device is None else {"device": device}
+        moved: dict[str, Any] = {} if device is None else {"device": device}
         made = {
             role: TransformersAgent.from_pretrained(
                 table.source(role), **table.settings() | moved

@@ -192,9 +192,10 @@ class raw_env(TeamEnv):
         Raises:
             BadConfig: If an argument cannot work.
         """
-        if options.get("stop", "public") != "public":
+        stop = options.get("stop", "public")
+        if stop != "public":
             raise BadConfig(
-                f"stop must be left out, got {options['stop']!r}: in solvita_v0 an episode "
+                f"stop must be left out, got {stop!r}: in solvita_v0 an episode "
                 "ends when the Hacker breaks nothing"
             )
         options.setdefault("tasks", TASKS)
