@@ -9,7 +9,7 @@ import itertools
 import random
 import time
 from dataclasses import replace
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any
 
 import gymnasium
@@ -18,10 +18,11 @@ from pettingzoo.utils.wrappers import BaseWrapper
 
 from corecode_env.core.errors import BadConfig, ConformanceError, UnknownName
 from corecode_env.core.spaces import UnicodeText
-from corecode_env.core.task import Task
+from corecode_env.core.task import AssertTest, Checker, ScoreTest, Stdio, StdioTest, Task
 from corecode_env.environments import Outcome, Role, Scene, Team, TeamEnv, planner_coder_v0
 from corecode_env.environments.registration import ENVIRONMENTS, load
 from corecode_env.environments.turn_parallel import TurnParallelEnv
+from corecode_env.tasks import load_tasks
 from corecode_env.testing import CHECKS, InstantExecutor, check_text_env
 
 FEEDBACK = ("none", "verdict", "public")
@@ -33,8 +34,6 @@ TASKS_OF = {"solvita_v0": "pipelines/1/stdio"}
 @pytest.mark.parametrize("feedback", FEEDBACK)
 @pytest.mark.parametrize("name", ENVIRONMENTS)
 def test_every_environment_of_the_package_passes(name: str, feedback: str) -> None:
-    from corecode_env.tasks import load_tasks
-
     tasks = load_tasks(TASKS_OF.get(name, "pipelines/1")).head(12)
     for max_cycles in (1, 3):
         check_text_env(
@@ -48,36 +47,40 @@ def test_every_environment_of_the_package_passes(name: str, feedback: str) -> No
         )
 
 
-@pytest.mark.parametrize("form", ["stdio", "assert", "score", "no public test"])
-def test_tasks_of_every_form_are_checked(
-    form: str, module: ModuleType, say: SimpleNamespace
-) -> None:
-    from corecode_env.core.task import AssertTest, Checker, ScoreTest, Stdio
+FORMS: dict[str, dict[str, Any]] = {
+    "stdio": {
+        "interface": Stdio(),
+        "public_tests": (StdioTest("1 2\n", "3\n"),),
+        "hidden_tests": (StdioTest("4 5\n", "9\n"),),
+    },
+    "assert": {
+        "public_tests": (AssertTest("assert solve([1]) == 1"),),
+        "hidden_tests": (AssertTest("assert solve([2]) == 2"),),
+    },
+    "score": {
+        "kind": "optimize",
+        "interface": Stdio(),
+        "public_tests": (ScoreTest("1", "small"),),
+        "hidden_tests": (ScoreTest("2", "large", 3.0),),
+        "checker": Checker("source", source="def score(instance, output): return 1"),
+    },
+    "no public test": {"public_tests": ()},
+}
+ANY_TASK = ("planner_coder_v0", "solo_coder_v0", "debug_team_v0", "tree_search_v0")
+PLAYED = {
+    "stdio": (*ANY_TASK, "retrieval_team_v0", "solvita_v0"),
+    "assert": (*ANY_TASK, "retrieval_team_v0", "helper_main_v0"),
+    "score": (*ANY_TASK, "retrieval_team_v0"),
+    "no public test": (*ANY_TASK, "retrieval_team_v0", "helper_main_v0"),
+}
 
-    changes: dict[str, dict[str, Any]] = {
-        "assert": {
-            "public_tests": (AssertTest("assert solve([1]) == 1"),),
-            "hidden_tests": (AssertTest("assert solve([2]) == 2"),),
-        },
-        "score": {
-            "kind": "optimize",
-            "interface": Stdio(),
-            "public_tests": (ScoreTest("1", "small"),),
-            "hidden_tests": (ScoreTest("2", "large", 3.0),),
-            "checker": Checker("source", source="def score(instance, output): return 1"),
-        },
-        "no public test": {"public_tests": ()},
-    }
-    task = say.stdio_task() if form == "stdio" else say.task(**changes[form])
-    name = module.__name__.rpartition(".")[2]
-    if (name == "solvita_v0") != (form == "stdio") and name in (
-        "solvita_v0",
-        "helper_main_v0",
-    ):
-        pytest.skip("plays tasks of other forms")
-    if name == "helper_main_v0" and form in ("stdio", "score"):
-        pytest.skip("plays tasks with a function")
-    check_text_env(module.env(tasks=[task], executor=InstantExecutor(), max_cycles=2))
+
+@pytest.mark.parametrize(
+    ("form", "name"), [(form, name) for form, names in PLAYED.items() for name in names]
+)
+def test_tasks_of_every_form_are_checked(form: str, name: str, say: SimpleNamespace) -> None:
+    task = say.task(**FORMS[form])
+    check_text_env(load(name).env(tasks=[task], executor=InstantExecutor(), max_cycles=2))
 
 
 def test_an_environment_with_the_real_sandbox_passes() -> None:
