@@ -30,6 +30,8 @@ MORE_AGENTS = {
 """What else is worth a row: a Debugger has nothing to do beside a right Coder, and a Hacker
 nothing to find."""
 TASKS = ("pipelines/1", "pipelines/4")
+OTHER_AGENTS = {"planner_coder_discrete_v0": ("reference",)}
+"""Agents of environments in which others have nothing to say: there one chooses by index."""
 OTHER_TASKS = {"solvita_v0": ("pipelines/1/stdio", "pipelines/4/stdio")}
 """Tasks of environments that do not play those above."""
 
@@ -72,7 +74,8 @@ def main() -> None:
             print(f"\n{env_id}, {arguments.episodes} episodes\n")
             print("| tasks | agents | mean return | solved |\n|---|---|---|---|")
             for tasks in arguments.tasks or OTHER_TASKS.get(env_id, TASKS):
-                for agent in (*AGENTS, *MORE_AGENTS.get(env_id, ())):
+                agents = OTHER_AGENTS.get(env_id, AGENTS)
+                for agent in (*agents, *MORE_AGENTS.get(env_id, ())):
                     print(score(env_id, tasks, agent, arguments.episodes, executor))
 
 
