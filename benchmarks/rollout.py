@@ -13,8 +13,9 @@ turns in every round, so that a busy machine slows all of them:
 * `processes`: Gymnasium's AsyncVectorEnv, each worker process with an executor of its own;
   what it needs to start them is printed apart.
 
-Prints programs per second, and the part of the rate of `executor.map` in the same round:
-medians and quartiles over the rounds.
+Prints programs per second, the part of the rate of `executor.map` in the same round, and the
+CPU time of this process (without sandboxes and worker processes), which a busy machine changes
+little: medians and quartiles over the rounds.
 """
 
 from __future__ import annotations
@@ -85,11 +86,11 @@ class Loop:
             self.ids[number] = self.envs[number].reset()[1]["task_id"]
 
 
-def timed(work: Callable[[], None]) -> float:
-    """Return how long something takes, in seconds of the clock."""
-    start = time.perf_counter()
+def timed(work: Callable[[], None]) -> tuple[float, float]:
+    """Return how long something takes, in seconds of the clock and of this process's CPU."""
+    start, own = time.perf_counter(), time.process_time()
     work()
-    return time.perf_counter() - start
+    return time.perf_counter() - start, time.process_time() - own
 
 
 def shown(values: list[float], digits: int) -> str:
@@ -114,7 +115,7 @@ def main() -> None:
         processes.append(Vector(envs, tasks))
         processes[0].step()  # its sandboxes start with the first program
 
-    started = timed(start)
+    started, _ = timed(start)
     with LocalExecutor(chosen.workers) as executor:
         envs = make_vector(
             ENV, count, executor=executor, tasks=tasks, autoreset_mode=SAME_STEP
@@ -135,22 +136,26 @@ def main() -> None:
         for step in ways.values():
             step()  # warm
         rates: dict[str, list[float]] = {name: [] for name in ways}
+        own: dict[str, list[float]] = {name: [] for name in ways}
         for number in range(chosen.rounds):
             # There and back, so that a machine that gets busier favours nobody.
             for name in list(ways)[:: -1 if number % 2 else 1]:
-                rates[name].append(count / timed(ways[name]))
+                seconds, cpu_seconds = timed(ways[name])
+                rates[name].append(count / seconds)
+                own[name].append(1000 * cpu_seconds / count)
         envs.close()
         processes[0].envs.close()
     print(
         f"{count} environments, {chosen.rounds} rounds, {executor.workers} workers, "
         f"{len(os.sched_getaffinity(0))} cores, load {os.getloadavg()[0]:.1f}; "
-        "median [quartiles]\n\n| way | programs per second | part of executor.map |\n"
-        "|---|---|---|"
+        "median [quartiles]\n\n| way | programs per second | part of executor.map | own CPU ms |\n"
+        "|---|---|---|---|"
     )
     best = rates["executor.map"]
     for name, values in rates.items():
         parts = [value / most for value, most in zip(values, best, strict=True)]
-        print(f"| {name} | {shown(values, 1)} | {shown(parts, 2)} |")
+        cells = shown(values, 1), shown(parts, 2), shown(own[name], 2)
+        print(f"| {name} | {' | '.join(cells)} |")
     parts = [value / most for value, most in zip(rates["threads"], best, strict=True)]
     met = "reached" if float(np.median(parts)) >= AIM else "missed"
     print(f"\nthreads: the aim of {AIM:g} is {met} by the median")

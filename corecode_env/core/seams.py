@@ -38,7 +38,8 @@ class Request:
     def seeing(self, observation: Mapping[str, Any]) -> Request:
         """Return the request with what wrappers around the engine made of the observation."""
         messages = self.messages
-        if observation["prompt"] != self.observation["prompt"]:
+        # Observations of numbers have no prompt to change.
+        if observation.get("prompt") != self.observation.get("prompt"):
             messages = ({"role": "user", "content": observation["prompt"]},)
         return replace(self, observation=observation, messages=messages)
 

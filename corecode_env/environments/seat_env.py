@@ -15,7 +15,7 @@ from corecode_env.core.calling import ObservationFunction, as_agent
 from corecode_env.core.errors import BadConfig, EpisodeError, ExecutorError
 from corecode_env.core.messages import fenced
 from corecode_env.core.registry import unknown_name
-from corecode_env.core.seams import Agent
+from corecode_env.core.seams import Agent, Reply
 from corecode_env.core.task import Task
 from corecode_env.environments.engine import TeamEnv
 from corecode_env.environments.registration import load
@@ -195,7 +195,8 @@ def ask_partner(
     assert observation is not None, "an agent that is to act sees something"
     request = cast(TeamEnv, game.unwrapped).request(agent).seeing(observation)
     reply = partner.act([request])[0]
-    return reply if isinstance(reply, str) else reply.text
+    # Where actions are numbers, functions answer with numbers.
+    return reply.text if isinstance(reply, Reply) else reply
 
 
 def reference_answer(task: Task, role: Role) -> str:
