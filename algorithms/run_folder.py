@@ -27,6 +27,7 @@ from corecode_env.algorithms.config import to_toml
 from corecode_env.core.errors import BadConfig
 from corecode_env.core.tree import Tree
 from corecode_env.records.jsonl import EpisodeWriter
+from corecode_env.records.metrics import read_metrics
 
 TRAINING: Final = "training"
 """The table of config.toml that holds the trainer's own settings."""
@@ -163,11 +164,7 @@ class RunFolder:
     # -------------------------------------------------------------------------- reading
     def metrics(self) -> list[dict[str, Any]]:
         """Return all whole lines of metrics."""
-        if not self._metrics.exists():
-            return []
-        lines = self._metrics.read_text().split("\n")
-        # What follows the last line feed was cut by whoever ended the run.
-        return [json.loads(line) for line in lines[:-1]]
+        return read_metrics(self._metrics)
 
     @property
     def checkpoints(self) -> Path:

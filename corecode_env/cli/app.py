@@ -19,6 +19,7 @@ from corecode_env.cli.judge import judge
 from corecode_env.cli.play import play
 from corecode_env.cli.tasks import tasks
 from corecode_env.cli.train import train
+from corecode_env.cli.view import view
 from corecode_env.core.errors import CorecodeError
 
 HELP = """\
@@ -78,6 +79,7 @@ app.add_command(train)
 app.add_command(ablate)
 app.add_command(eval_)
 app.add_command(compare)
+app.add_command(view)
 app.add_command(doctor)
 
 
