@@ -148,8 +148,8 @@ def main() -> None:
     print(
         f"{count} environments, {chosen.rounds} rounds, {executor.workers} workers, "
         f"{len(os.sched_getaffinity(0))} cores, load {os.getloadavg()[0]:.1f}; "
-        "median [quartiles]\n\n| way | programs per second | part of executor.map | own CPU ms |\n"
-        "|---|---|---|---|"
+        "median [quartiles]\n\n"
+        "| way | programs per second | part of executor.map | own CPU ms |\n|---|---|---|---|"
     )
     best = rates["executor.map"]
     for name, values in rates.items():
