@@ -18,8 +18,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -37,6 +36,7 @@ from corecode_env.algorithms.checkpoints import Checkpoint, Checkpoints
 from corecode_env.algorithms.config import TeamGRPOConfig, to_record
 from corecode_env.algorithms.group_rules import turn_rewards
 from corecode_env.algorithms.processes import Processes, joined
+from corecode_env.algorithms.randomness import own_randomness
 from corecode_env.algorithms.reports import Callback, Progress, RunSummary, StepReport
 from corecode_env.algorithms.run_folder import TRAINING, RunFolder
 from corecode_env.algorithms.step_metrics import (
@@ -357,11 +357,3 @@ class TeamGRPOTrainer:
                         f"{owners[id(parameter)]} and {learner.name}; pass the same object"
                     )
         return learners
-
-
-@contextmanager
-def own_randomness(seed: int, *path: str | int) -> Iterator[None]:
-    """Give PyTorch a random stream of its own, and leave the global one as it was."""
-    with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
-        torch.manual_seed(derive_seed(seed, "torch", *path))
-        yield

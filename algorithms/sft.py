@@ -32,8 +32,8 @@ from corecode_env.agents.model_setup import same_requires_grad
 from corecode_env.agents.reference import ReferenceAgent
 from corecode_env.algorithms.checkpoints import Checkpoints
 from corecode_env.algorithms.config import above, at_least, to_record
-from corecode_env.algorithms.grpo import own_randomness
 from corecode_env.algorithms.lessons import Lesson, lessons_of, only_of, tokenise
+from corecode_env.algorithms.randomness import own_randomness
 from corecode_env.algorithms.reports import RunSummary
 from corecode_env.algorithms.run_folder import RunFolder
 from corecode_env.algorithms.step_metrics import eval_metrics, evaluation_of
