@@ -49,6 +49,10 @@ _WAYS_OUT: Final[Mapping[str, str]] = {
     "on Ubuntu 24.04 kernel.apparmor_restrict_unprivileged_userns=0",
     "user_namespace": "allow user namespaces, as for private_root; containers refuse them by "
     "default",
+    "pid_namespace": "allow user namespaces, as for private_root",
+    "pids_cgroup": "run as root, or in a control group that this user may divide "
+    "(the page 'What the sandbox stops' says how)",
+    "memory_cgroup": "as for pids_cgroup",
     "network_namespace": "allow user namespaces, as for private_root",
     "ipc_namespace": "allow user namespaces, as for private_root",
     "host_name_namespace": "allow user namespaces, as for private_root",
@@ -95,7 +99,8 @@ class IsolationReport:
     def missing(self) -> tuple[str, ...]:
         """Return the layers that a higher level needs."""
         needed = (*_FLOOR, "landlock", *_EXTRA)
-        return tuple(name for name in needed if self.layers.get(name) != ON)
+        on = _on(self.layers)
+        return tuple(name for name in needed if name not in on)
 
     def to_json(self) -> dict[str, Any]:
         """Return the report as a JSON object."""
@@ -118,7 +123,7 @@ def level_of(layers: Mapping[str, str], selftest: SelfTestReport) -> str:
         layers: "on" or the reason why not, by layer.
         selftest: What came of the attacks; with a breach nothing above `L1` is given.
     """
-    on = {name for name, state in layers.items() if state == ON}
+    on = _on(layers)
     if "rlimits" not in on:
         return "L0"
     if selftest.breaches or not selftest.held or not on.issuperset(_FLOOR):
@@ -126,6 +131,12 @@ def level_of(layers: Mapping[str, str], selftest: SelfTestReport) -> str:
     if "landlock" not in on:
         return "L2-" if on & {"private_root", "no_paths"} else "L1"
     return "L3" if on.issuperset(_EXTRA) else "L2"
+
+
+def _on(layers: Mapping[str, str]) -> set[str]:
+    on = {name for name, state in layers.items() if state == ON}
+    # Both bound the processes of one slot.
+    return on | {"process_limit"} if "pids_cgroup" in on else on
 
 
 def acceptable(level: str, minimum: str) -> bool:
@@ -163,7 +174,7 @@ def measure_isolation(settings: Callable[[], ZygoteSettings]) -> IsolationReport
     slot = Slot(settings())
     try:
         layers: Mapping[str, str] = dict(slot.start().ready["layers"])
-        selftest = run_self_test(lambda program: _run(slot, program))
+        selftest = run_self_test(lambda program: _run(slot, program), layers)
     finally:
         slot.close()
     from corecode_env.executor.inside import landlock

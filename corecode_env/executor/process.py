@@ -166,6 +166,10 @@ class Process:
 
     def _hand_over(self, run: Run) -> tuple[int, int]:
         limits = run.limits
+        try:
+            self._zygote.group.room_for(limits)
+        except OSError as error:
+            raise self._died() from error
         message = JOB.pack(
             self._job,
             run.kind,

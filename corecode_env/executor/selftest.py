@@ -12,9 +12,10 @@ import os
 import signal
 import tempfile
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final, Protocol
 
 from corecode_env.core.errors import ExecutorError
@@ -41,12 +42,15 @@ class SelfTestCase:
         name: What is tried.
         layer: The layer that refuses it.
         attempt: Source that raises when refused; `secret` is a readable file's path, `place`
-            a writable folder's, `libc` calls C functions and raises when they fail.
+            a writable folder's, `trainer` the number of the process that tests, `libc`
+            calls C functions and raises when they fail.
+        extra: Tried only where the layer is on; the others must hold everywhere.
     """
 
     name: str
     layer: str
     attempt: str
+    extra: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,16 +110,27 @@ SELF_TEST: Final[tuple[SelfTestCase, ...]] = (
     SelfTestCase("open many files", _LIMITS, "[os.dup(0) for _ in range(100)]"),
     SelfTestCase("take 64 GB of memory", _LIMITS, "bytearray(1 << 36)"),
     SelfTestCase(
+        "start a thousand threads",
+        "process_limit",
+        "[_thread.start_new_thread(time.sleep, (9,)) for _ in range(1000)]",
+    ),
+    SelfTestCase(
+        "name the trainer's process",
+        "pid_namespace",
+        "want([] if trainer in (1, os.getpid()) else [os.getsid(trainer)])",
+        extra=True,
+    ),
+    SelfTestCase(
         "inherit a descriptor", "descriptors", "want(filter(is_open, range(3, 4096)))"
     ),
     SelfTestCase("see the environment", "environment", "want(set(os.environ) - OWN)"),
 )
 
 _FRAME: Final = """\
-import ctypes, fcntl, os, resource, socket
+import _thread, ctypes, fcntl, os, resource, socket, time
 OWN = {{"PATH", "HOME", "LC_ALL", "PYTHONHASHSEED", "MALLOC_ARENA_MAX", "OMP_NUM_THREADS",
        "OPENBLAS_NUM_THREADS", "OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE"}}
-secret, place = {secret!r}, {place!r}
+secret, place, trainer = {secret!r}, {place!r}, {trainer}
 library = ctypes.CDLL(None)
 def libc(name, *arguments):
     if getattr(library, name)(*arguments) < 0:
@@ -139,11 +154,14 @@ else:
 """
 
 
-def run_self_test(run: Callable[[str], RunOutcome]) -> SelfTestReport:
+def run_self_test(
+    run: Callable[[str], RunOutcome], layers: Mapping[str, str] = MappingProxyType({})
+) -> SelfTestReport:
     """Try every attack and look at what it left behind.
 
     Args:
         run: Runs a program where real ones run.
+        layers: "on" or the reason why not, by layer.
     """
     held: list[str] = []
     breaches: list[str] = []
@@ -151,11 +169,15 @@ def run_self_test(run: Callable[[str], RunOutcome]) -> SelfTestReport:
         os.chmod(place, 0o1777)  # what protects it must be the sandbox, not the file's mode
         secret = Path(place, "secret")
         for case in SELF_TEST:
+            if case.extra and layers.get(case.layer) != "on":
+                continue
             secret.write_text("secret")
             secret.chmod(0o666)
             before = _look(place)
             attempt = textwrap.indent(case.attempt, "    ")
-            program = _FRAME.format(secret=str(secret), place=place, attempt=attempt)
+            program = _FRAME.format(
+                secret=str(secret), place=place, trainer=os.getpid(), attempt=attempt
+            )
             fine = _refused(run, program) and _look(place) == before
             (held if fine else breaches).append(case.name)
     return SelfTestReport(tuple(held), tuple(breaches))

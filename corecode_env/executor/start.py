@@ -16,6 +16,7 @@ import os
 import select
 import signal
 import socket
+import struct
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -24,14 +25,19 @@ from pathlib import Path
 from typing import Any, Final
 
 from corecode_env.core.errors import ExecutorError
+from corecode_env.executor.cgroups import Group
 
 START_SECONDS: Final = 60.0
 """How long a zygote may take to be ready: a first start on a loaded machine is slow."""
+ASK_SECONDS: Final = 1.0
+"""How long a zygote may take to end by itself, before it is killed."""
 END_SECONDS: Final = 5.0
 STACK_BYTES: Final = 512 * 2**20
 """Soft limit of the main thread's stack when the zygote is executed: it decides where
 the kernel puts mappings, and so how deep C code may recurse."""
-_RECORD_READ: Final = 1 << 16
+_SENDER: Final = struct.Struct("=iII")
+"""Process, user and group, in the kernel's word on who wrote a message."""
+_SENDER_SPACE: Final = socket.CMSG_SPACE(_SENDER.size)
 
 PRELOAD: Final[tuple[str, ...]] = tuple(
     (
@@ -85,7 +91,12 @@ class StartKilled(ExecutorError):
 
 
 class Zygote:
-    """A running zygote: its control socket, its records, its end."""
+    """A running zygote: its control socket, its records, its group, its end.
+
+    Attributes:
+        pid: Its process number.
+        ready: What it said when it was ready.
+    """
 
     def __init__(self, settings: ZygoteSettings) -> None:
         """Start it and wait until it is ready.
@@ -96,23 +107,28 @@ class Zygote:
         """
         self.owner = os.getpid()
         self._diagnosis = os.memfd_create("corecode-zygote", os.MFD_CLOEXEC)
+        self.group = Group(frozenset(settings.floor.get("disabled", ())))
         self.socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._records, records = os.pipe()
-        os.set_blocking(self._records, False)
+        self._records, records = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._records.setblocking(False)
+        self._records.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
         try:
-            self.pid = self._spawn(theirs.fileno(), records, settings)
+            self._first = self._spawn(theirs.fileno(), records.fileno(), settings)
         except BaseException:
             self.socket.close()
-            os.close(self._records)
+            self._records.close()
             os.close(self._diagnosis)
+            self.group.remove()
             raise
         finally:
             theirs.close()
-            os.close(records)
+            records.close()
         self.closed = False
-        self._pidfd = os.pidfd_open(self.pid)
+        self._pidfd = os.pidfd_open(self._first)
         try:
             self.ready: Mapping[str, Any] = self._await_ready(settings)
+            # Not always the process that was started: see `become_first_process`.
+            self.pid = next(self.records())[2]
         except BaseException:  # Ctrl-C too: nobody else knows of this zygote yet
             self.close()
             raise
@@ -148,6 +164,7 @@ class Zygote:
                 os.close(descriptor)
 
     def _await_ready(self, settings: ZygoteSettings) -> Mapping[str, Any]:
+        self.group.add(self._first)
         message = json.dumps(
             {
                 "role": settings.role,
@@ -172,7 +189,8 @@ class Zygote:
                 raise StartKilled("a zygote of the executor was killed while it started")
             last = said.splitlines()[-1] if said else f"no word within {START_SECONDS:.0f} s"
             raise ExecutorError(f"a zygote of the executor did not start: {last}")
-        ready: Mapping[str, Any] = json.loads(answer)
+        ready: dict[str, Any] = json.loads(answer)
+        ready["layers"] |= self.group.layers
         return ready
 
     def send(self, message: bytes) -> None:
@@ -184,37 +202,57 @@ class Zygote:
                 raise
 
     def records(self) -> Iterator[tuple[bytes, int, int, int, int]]:
-        """Return the start records that have come since the last look."""
+        """Yield the records that have come since the last look.
+
+        Each is its kind, the job, the number of the process that wrote it (as this process
+        sees it, by the kernel's word), CPU nanoseconds and peak bytes.
+        """
         from corecode_env.executor.inside.child import RECORD
 
-        try:
-            data = os.read(self._records, _RECORD_READ)
-        except BlockingIOError:
-            return iter(())
-        return RECORD.iter_unpack(data[: len(data) - len(data) % RECORD.size])
+        while True:
+            try:
+                data, sender, _, _ = self._records.recvmsg(RECORD.size, _SENDER_SPACE)
+            except BlockingIOError:
+                return
+            if not data:  # whoever could write is gone
+                return
+            kind, job, nanoseconds, peak = RECORD.unpack(data)
+            yield kind, job, _SENDER.unpack(sender[0][2])[0], nanoseconds, peak
 
     def close(self) -> None:
-        """Kill it and reap it; bounded in time, idempotent."""
+        """End it and reap it; bounded in time, idempotent."""
         if os.getpid() != self.owner:
             self.abandon()
         if self.closed:
             return
         self.closed = True
+        # Asked first: it reaps its children, which a killed one would leave to others.
         try:
-            signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
-        except ProcessLookupError:
-            pass  # it is gone already
-        poller = select.poll()
-        poller.register(self._pidfd, select.POLLIN)
-        deadline = time.monotonic() + END_SECONDS
-        while not poller.poll(max(0.0, deadline - time.monotonic()) * 1000):
-            if time.monotonic() >= deadline:
-                break
+            self.socket.shutdown(socket.SHUT_RDWR)
+        except OSError as error:
+            if error.errno not in (errno.ENOTCONN, errno.EBADF):
+                raise
+        if not self._ends_within(ASK_SECONDS):
+            try:
+                signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
+            except ProcessLookupError:
+                pass  # it is gone already
+            self._ends_within(END_SECONDS)
         try:
-            os.waitpid(self.pid, os.WNOHANG)
+            os.waitpid(self._first, os.WNOHANG)
         except ChildProcessError:
             pass  # the trainer ignores SIGCHLD, or has reaped it itself
         self._release()
+        self.group.remove()
+
+    def _ends_within(self, seconds: float) -> bool:
+        poller = select.poll()
+        poller.register(self._pidfd, select.POLLIN)
+        deadline = time.monotonic() + seconds
+        while not poller.poll(max(0.0, deadline - time.monotonic()) * 1000):
+            if time.monotonic() >= deadline:
+                return False
+        return True
 
     def abandon(self) -> None:
         """Let go of the descriptors only: the zygote belongs to another process."""
@@ -224,7 +262,8 @@ class Zygote:
 
     def _release(self) -> None:
         self.socket.close()
-        for descriptor in (self._records, self._pidfd, self._diagnosis):
+        self._records.close()
+        for descriptor in (self._pidfd, self._diagnosis):
             os.close(descriptor)
 
 

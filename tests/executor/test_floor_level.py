@@ -17,6 +17,7 @@ from corecode_env.executor.isolation import (
 )
 from corecode_env.executor.selftest import SELF_TEST, SelfTestReport, run_self_test
 
+EVERY_LAYER = {case.layer: "on" for case in SELF_TEST}
 ALL_HELD = SelfTestReport(held=tuple(case.name for case in SELF_TEST))
 FLOOR: dict[str, str] = dict.fromkeys(
     ("rlimits", "no_new_privs", "seccomp", "not_root", "no_capabilities", "landlock"), "on"
@@ -110,7 +111,7 @@ def test_the_self_test_has_attacks_on_files_calls_and_limits() -> None:
 
 
 def test_a_sandbox_that_refuses_everything_passes() -> None:
-    assert run_self_test(lambda program: Said()) == ALL_HELD
+    assert run_self_test(lambda program: Said(), EVERY_LAYER) == ALL_HELD
 
 
 @pytest.mark.parametrize(
@@ -119,7 +120,14 @@ def test_a_sandbox_that_refuses_everything_passes() -> None:
     ids=["got through", "said nothing", "was killed by someone", "said something else"],
 )
 def test_what_does_not_say_that_it_was_held_is_a_breach(said: Said) -> None:
-    assert len(run_self_test(lambda program: said).breaches) == len(SELF_TEST)
+    breaches = run_self_test(lambda program: said, EVERY_LAYER).breaches
+    assert len(breaches) == len(SELF_TEST)
+
+
+def test_an_attack_on_an_extra_layer_is_tried_only_where_the_layer_is_on() -> None:
+    extra = {case.name for case in SELF_TEST if case.extra}
+    tried = run_self_test(lambda program: Said())
+    assert extra and set(ALL_HELD.held) - set(tried.held) == extra
 
 
 def test_an_attack_that_the_filter_kills_is_held() -> None:
@@ -130,7 +138,7 @@ def test_an_attack_that_brings_the_sandbox_down_is_a_breach() -> None:
     def die(program: str) -> Said:
         raise ExecutorError("the zygote is gone")
 
-    assert len(run_self_test(die).breaches) == len(SELF_TEST)
+    assert len(run_self_test(die, EVERY_LAYER).breaches) == len(SELF_TEST)
 
 
 def test_an_attack_that_says_held_but_leaves_a_trace_is_a_breach() -> None:

@@ -23,6 +23,7 @@ from corecode_env.executor import isolation
 from corecode_env.executor.slot import Loop, Outcome, Process, Run, Slot, SlotDied, sealed
 from corecode_env.executor.start import ZygoteSettings
 from corecode_env.executor.verdicts import fault
+from tests.executor.floor_script import children_of
 
 SHORT = Limits(cpu_seconds=0.4, wall_seconds=8.0)
 IDLE = Limits(cpu_seconds=0.4, wall_seconds=0.4)
@@ -60,18 +61,6 @@ def run(slot: Slot, program: str, limits: Limits = SHORT, stdin: bytes = b"") ->
 def verdict(slot: Slot, program: str, limits: Limits = SHORT) -> str | None:
     found = fault(run(slot, program, limits), limits)
     return found and found.value
-
-
-def children_of(pid: int) -> list[int]:
-    found = []
-    for entry in Path("/proc").glob("[0-9]*"):
-        try:
-            parent = (entry / "stat").read_text().rpartition(")")[2].split()[1]
-        except (FileNotFoundError, ProcessLookupError):
-            continue
-        if int(parent) == pid:
-            found.append(int(entry.name))
-    return found
 
 
 def status_of(pid: int, field: str) -> str:

@@ -12,6 +12,7 @@ import json
 import os
 import resource
 import signal
+import socket
 import subprocess
 import sys
 import textwrap
@@ -30,6 +31,7 @@ from corecode_env.executor import isolation
 from corecode_env.executor.inside import readable
 from corecode_env.executor.slot import Loop, Outcome, Process, Run, Slot, sealed
 from corecode_env.executor.start import PRELOAD, ZygoteSettings
+from tests.executor.floor_script import children_of
 
 ROOT = os.geteuid() == 0
 NO_CAPABILITY = "0000000000000000"
@@ -83,17 +85,6 @@ def parent_of(pid: int) -> int:
     return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
 
 
-def children_of(pid: int) -> list[int]:
-    found = []
-    for entry in Path("/proc").glob("[0-9]*"):
-        try:
-            if parent_of(int(entry.name)) == pid:
-                found.append(int(entry.name))
-        except (FileNotFoundError, ProcessLookupError):
-            continue
-    return found
-
-
 @contextmanager
 def sleeper(slot: Slot) -> Iterator[int]:
     """A program that sleeps, sealed in its floor; gives its process number."""
@@ -120,6 +111,10 @@ def until(condition: Callable[[], Any]) -> Any:
 def status(pid: int) -> dict[str, str]:
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     return {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
+
+
+def state(pid: int) -> str:
+    return status(pid)["State"][0]
 
 
 # ------------------------------------------------------------------ rule 9: zygote
@@ -193,8 +188,8 @@ def test_rule_9_a_program_has_the_signal_handlers_of_a_fresh_interpreter(slot: S
 def test_rule_9_a_zygote_ends_when_its_socket_does() -> None:
     slot = new_slot()
     zygote = slot.start()
-    zygote.socket.close()
-    until(lambda: status(zygote.pid)["State"].startswith("Z"))
+    zygote.socket.shutdown(socket.SHUT_RDWR)
+    until(lambda: not Path(f"/proc/{zygote.pid}").exists() or state(zygote.pid) == "Z")
     slot.close()
 
 

@@ -36,8 +36,9 @@ _exit, _collect, _count_threads = os._exit, gc.collect, _thread._count
 _run_at_exit = atexit._run_exitfuncs
 _threads: dict[int, threading.Thread] = threading._active  # type: ignore[attr-defined]
 
-RECORD = struct.Struct("=cIIQQ")
-"""Kind, job number, pid, CPU nanoseconds so far, peak resident bytes so far."""
+RECORD = struct.Struct("=cIQQ")
+"""Kind, job number, CPU nanoseconds so far, peak resident bytes so far. Whose it is says the
+kernel, since a process may not know its number outside."""
 PROGRAM, SERVE, JUDGE = 0, 1, 2
 """Kinds of job: a program as `python main.py`; a program whose functions are called;
 test code, a checker or a scorer."""
@@ -68,7 +69,7 @@ def main(fields: tuple[Any, ...], descriptors: list[int], warm: Warm) -> NoRetur
         _close_all_but([*extra, warm.records])
         used = resource.getrusage(resource.RUSAGE_SELF)
         cpu, peak = int((used.ru_utime + used.ru_stime) * 1e9), used.ru_maxrss * 1024
-        os.write(warm.records, RECORD.pack(b"R", job, os.getpid(), cpu, peak))
+        os.write(warm.records, RECORD.pack(b"R", job, cpu, peak))
         _become_a_process_of_its_own(payload)
         run = _KINDS[kind]
         run(job, payload, extra, warm)
@@ -98,7 +99,7 @@ def _close_all_but(kept: list[int]) -> None:
 
 def _fail(job: int, error: BaseException, warm: Warm) -> NoReturn:
     try:
-        os.write(warm.records, RECORD.pack(b"F", job, os.getpid(), 0, 0))
+        os.write(warm.records, RECORD.pack(b"F", job, 0, 0))
         os.write(2, f"sandbox set-up failed: {type(error).__name__}: {error}\n".encode())
     finally:
         _exit(BROKEN)
@@ -106,7 +107,7 @@ def _fail(job: int, error: BaseException, warm: Warm) -> NoReturn:
 
 def _start(job: int, warm: Warm) -> None:
     """Say that the candidate starts now, and give up the means to say more."""
-    os.write(warm.records, RECORD.pack(b"S", job, 0, 0, 0))
+    os.write(warm.records, RECORD.pack(b"S", job, 0, 0))
     os.close(warm.records)
 
 
@@ -114,7 +115,7 @@ def _compile(job: int, source: bytes, warm: Warm) -> types.CodeType:
     try:
         return compile(source, "main.py", "exec", dont_inherit=True)
     except BaseException as error:
-        os.write(warm.records, RECORD.pack(b"C", job, 0, 0, 0))
+        os.write(warm.records, RECORD.pack(b"C", job, 0, 0))
         sys.excepthook(type(error), error.with_traceback(None), None)
         _flush()
         _exit(1)

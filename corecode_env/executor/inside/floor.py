@@ -130,6 +130,9 @@ class Floor:
             )
             floor._enter_namespaces()
             floor._choose_user()
+            if floor.layers["pid_namespace"] == ON:
+                # After the change of user, which clears it.
+                linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)
             floor._limit_for_good()
             floor._try("no_new_privs", lambda: linux.prctl(linux.PR_SET_NO_NEW_PRIVS, 1))
             floor._try("landlock", floor._lock_files)
@@ -192,6 +195,9 @@ class Floor:
             self.layers["user_namespace"] = "not used by root, who needs none"
         else:
             self._try("user_namespace", namespaces.enter_user_namespace)
+        if self._try("pid_namespace", namespaces.enter_pid_namespace):
+            namespaces.become_first_process()
+            self._zygote = os.getpid()
         self._try(
             "private_root",
             lambda: namespaces.enter_private_root(

@@ -20,6 +20,7 @@ CLONE_NEWNS: Final = 0x0002_0000
 CLONE_NEWUTS: Final = 0x0400_0000
 CLONE_NEWIPC: Final = 0x0800_0000
 CLONE_NEWUSER: Final = 0x1000_0000
+CLONE_NEWPID: Final = 0x2000_0000
 CLONE_NEWNET: Final = 0x4000_0000
 
 # Mounts (linux/mount.h).
@@ -130,6 +131,11 @@ def prctl(option: int, value: int = 0) -> None:
     zero = ctypes.c_ulong(0)
     if libc.prctl(ctypes.c_int(option), ctypes.c_ulong(value), zero, zero, zero) < 0:
         raise failure(f"prctl({option})")
+
+
+def name_process(name: bytes) -> None:
+    """Let lists of processes call this one by a name of at most 15 bytes."""
+    libc.prctl(ctypes.c_int(PR_SET_NAME), name)
 
 
 def unshare(flags: int) -> None:

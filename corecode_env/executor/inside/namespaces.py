@@ -1,4 +1,4 @@
-"""Namespaces: a private view of users, mounts, network and System V objects.
+"""Namespaces: a private view of users, processes, mounts, network and System V objects.
 
 Made once in the zygote; every program forked from it is inside. Each is an extra layer:
 where the machine refuses one, the reason is returned and the rest goes on.
@@ -22,7 +22,14 @@ _SEPARATE: Final = (
 # in; in the zygote's own mount namespace nobody else sees it.
 _SITE: Final = "/sys"
 SCRATCH: Final = "/scratch"
-LAYERS: Final = ("user_namespace", "private_root", *(name for name, _ in _SEPARATE))
+GUARD: Final = b"corecode-guard"
+"""What lists of processes call the one that waits outside a namespace of numbers."""
+LAYERS: Final = (
+    "user_namespace",
+    "pid_namespace",
+    "private_root",
+    *(name for name, _ in _SEPARATE),
+)
 _READ_ONLY: Final = linux.MS_RDONLY | linux.MS_NOSUID
 _STAT_TO_MOUNT: Final = (
     (os.ST_NODEV, linux.MS_NODEV),
@@ -44,6 +51,39 @@ def enter_user_namespace() -> None:
     Path("/proc/self/setgroups").write_text("deny")
     Path("/proc/self/uid_map").write_text(f"{uid} {uid} 1")
     Path("/proc/self/gid_map").write_text(f"{gid} {gid} 1")
+
+
+def enter_pid_namespace() -> None:
+    """Enter a namespace of process numbers, in which those of others do not exist.
+
+    Raises:
+        OSError: If the machine refuses.
+    """
+    linux.unshare(linux.CLONE_NEWPID)
+
+
+def become_first_process() -> None:
+    """Go on in a child that has number 1 there; this process waits for its end.
+
+    When the first process ends, the kernel ends all others in the namespace. From inside,
+    no signal reaches it.
+
+    Raises:
+        OSError: If there is no process to be had; none can be forked any more.
+    """
+    first = os.fork()
+    if first == 0:
+        os.setsid()
+        return
+    try:
+        linux.name_process(GUARD)
+        os.closerange(0, 2**31 - 1)
+        linux.prctl(linux.PR_SET_NO_NEW_PRIVS, 1)
+        linux.set_capabilities(0)
+        linux.prctl(linux.PR_SET_DUMPABLE, 0)
+        os.waitpid(first, 0)
+    finally:
+        os._exit(0)
 
 
 def separate(disabled: frozenset[str]) -> dict[str, str]:

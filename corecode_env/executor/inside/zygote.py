@@ -60,7 +60,7 @@ class Warm(NamedTuple):
     tester: types.ModuleType | None
     """Runs test code; only in the zygote of judges."""
     records: int
-    """Write end of the pipe for start records."""
+    """Where start records are written."""
 
 
 def main(control: int, records: int, register_at_fork: Callable[..., None]) -> None:
@@ -68,7 +68,7 @@ def main(control: int, records: int, register_at_fork: Callable[..., None]) -> N
 
     Args:
         control: Descriptor of the control socket (SEQPACKET).
-        records: Descriptor of the write end of the pipe for start records.
+        records: Descriptor of the socket for start records.
         register_at_fork: What `os.register_at_fork` is for programs.
     """
     control, records = _move(control, SOCKET_AT), _move(records, RECORDS_AT)
@@ -87,9 +87,10 @@ def main(control: int, records: int, register_at_fork: Callable[..., None]) -> N
     warm = Warm(floor, module, streams, serve, tester, records)
     warm_up(tester)
     _forget_ourselves()
-    ready = {"pid": os.getpid(), "python": sys.version, "layers": dict(floor.layers)}
+    ready = {"python": sys.version, "layers": dict(floor.layers)}
     gc.collect()
     gc.freeze()
+    os.write(records, child_room.RECORD.pack(b"Z", 0, 0, 0))
     sock.send(json.dumps(ready).encode())
     _serve_jobs(sock, warm)
 
@@ -240,6 +241,7 @@ def _wait(
             message = b""
         if not message:  # the trainer is gone
             signal.pidfd_send_signal(pidfd, signal.SIGKILL)
+            os.waitpid(pid, 0)  # left to nobody else, who might never reap it
             os._exit(0)
         if len(message) == KILL.size and KILL.unpack(message)[1] == job:
             signal.pidfd_send_signal(pidfd, signal.SIGKILL)
