@@ -12,9 +12,7 @@ from corecode_env.records.viewer import MOST, episode_files, page
 
 
 @click.command(short_help="Make a page to look at recorded episodes.")
-@click.argument(
-    "source", metavar="RUN_OR_RECORDS", type=click.Path(exists=True, path_type=Path)
-)
+@click.argument("source", metavar="RUN_OR_RECORDS", type=click.Path(path_type=Path))
 @click.option(
     "--out",
     type=click.Path(dir_okay=False, path_type=Path),

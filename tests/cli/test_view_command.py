@@ -45,3 +45,9 @@ def test_a_folder_without_episodes_is_a_usage_error(run: Run, tmp_path: Path) ->
     result = run("view", tmp_path)
     assert result.exit_code == 2
     assert "no episodes/*.jsonl lies there" in result.stderr
+
+
+def test_a_folder_that_is_not_there_is_one_line_with_the_way_out(run: Run) -> None:
+    result = run("view", "no-such-run")
+    assert result.exit_code == 2
+    assert "got no-such-run" in result.stderr and "corecode play --out" in result.stderr
