@@ -7,8 +7,11 @@ wrong job would show.
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
 import zlib
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -165,3 +168,83 @@ def test_thousands_of_random_programs_of_a_grammar(executor: LocalExecutor) -> N
     verdicts = fuzz(executor, 5000, 2)
     # The grammar is worth its while only if its programs end in many ways.
     assert {Verdict.CE, Verdict.RE, Verdict.WA, Verdict.TLE, Verdict.MLE} <= set(verdicts)
+
+
+# ------------------------------------------------------------ many, in the full run
+WORDS = b"def f(): return\n import os \x00 \xff \xef\xbb\xbf ( [ { # coding: \" ' \\ \t 1 ok {}".split(
+    b" "
+)
+
+
+def random_bytes(dice: random.Random, most: int = 400) -> bytes:
+    """Return random bytes, in half of the cases of words that Python knows."""
+    if dice.random() < 0.5:
+        return dice.randbytes(dice.randrange(most))
+    return b" ".join(dice.choice(WORDS) for _ in range(dice.randrange(most // 8)))
+
+
+def as_text(data: bytes, dice: random.Random) -> str:
+    """Return bytes as a text that holds every one of them, in one of two ways."""
+    return data.decode(*dice.choice([("latin-1",), ("utf-8", "surrogateescape")]))
+
+
+@pytest.mark.slow
+def test_thousands_of_random_bytes_as_programs(executor: LocalExecutor) -> None:
+    dice = random.Random(3)
+    for _ in range(60):
+        kinds = dice.choices(list(KINDS), k=50)
+        check(executor, [job(as_text(random_bytes(dice), dice), kind) for kind in kinds])
+
+
+@pytest.mark.slow
+def test_thousands_of_random_bytes_as_replies(executor: LocalExecutor) -> None:
+    dice = random.Random(4)
+    for _ in range(40):
+        jobs = []
+        for kind in dice.choices(["call", "code"], k=50):
+            replies = [random_bytes(dice, 100) for _ in range(dice.randrange(1, 4))]
+            framed = [len(r).to_bytes(4, "big") + r for r in replies]
+            texts = framed if dice.random() < 0.7 else replies
+            # At once, in a call, or with an answer of its own.
+            when = dice.choice(["say()", "def f(): say()", "def f():\n    say(); return 1"])
+            jobs.append(job(SAY.format(texts=texts) + when, kind))
+        check(executor, jobs)
+
+
+SAY = """import os
+def say():
+    for text in {texts!r}:
+        for fd in range(3, 32):
+            try: os.write(fd, text)
+            except OSError: pass
+"""
+
+
+@pytest.mark.slow
+def test_thousands_of_random_bytes_as_input(executor: LocalExecutor) -> None:
+    dice = random.Random(5)
+    program = (
+        "import sys, zlib\ndata = sys.stdin.buffer.read()\nprint(len(data), zlib.crc32(data))"
+    )
+    jobs = []
+    for number in range(2000):
+        # Some fit into a pipe, some do not.
+        text = random_bytes(dice, dice.choice([50, 5000, 200_000])).decode("latin-1")
+        data = text.encode()
+        test = StdioTest(text, f"{len(data)} {zlib.crc32(data)}")
+        jobs.append((Task(str(number), "", Stdio(), (test,), limits=PATIENT), program))
+    judged = list(executor.map(jobs))
+    assert [judgement.task_id for judgement in judged] == [task.id for task, _ in jobs]
+    assert all(judgement.passed for judgement in judged)
+
+
+@pytest.mark.slow
+def test_replies_that_a_coverage_guided_fuzzer_makes_up() -> None:
+    pytest.importorskip("atheris", reason="has wheels for some Pythons: pip install atheris")
+    script = Path(__file__).with_name("atheris_frames.py")
+    options = ["-max_total_time=60", "-max_len=4096", "-timeout=10", "-seed=6"]
+    done = subprocess.run(
+        [sys.executable, str(script), *options], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert "DONE" in done.stderr
