@@ -277,10 +277,11 @@ def test_a_crash_is_a_runtime_error_with_its_signal(slot: Slot, name: str) -> No
 
 
 def test_R15_an_overflow_of_the_c_stack_ends_the_program_alone(slot: Slot) -> None:
-    program = (
-        "import ctypes, sys\nsys.setrecursionlimit(10 ** 8)\n"
-        "f = ctypes.CFUNCTYPE(None)(lambda: f())\nf()"
-    )
+    # The C library's own recursion: Python's is bounded by itself from 3.12 on.
+    program = """
+import ctypes
+ctypes.CDLL(None).regcomp(ctypes.create_string_buffer(256), b"(" * 10**6, 1)
+"""
     outcome = run(slot, program, SMALL)
     # The stack may grow to the memory limit, so it may be that which is found exceeded.
     assert fault(outcome, SMALL) in ("RE", "MLE")
@@ -333,6 +334,8 @@ def test_R18_killed_programs_are_reaped(slot: Slot) -> None:
 def test_R19_programs_leave_no_descriptor_file_or_process(slot: Slot) -> None:
     run(slot, "print(1)")
     before = (len(os.listdir("/proc/self/fd")), len(children_of(os.getpid())))
+    if os.geteuid() != 0:
+        pytest.skip("only root may count the descriptors of a zygote")
     zygote = slot.start().pid
     own = len(os.listdir(f"/proc/{zygote}/fd"))
     for program in (

@@ -49,11 +49,15 @@ def library_roots() -> tuple[str, ...]:
     own = sysconfig.get_config_var("LIBDIR")
     multiarch = sysconfig.get_config_var("MULTIARCH") or ""
     for folder in (*LIBRARY_FOLDERS, *([own] if own else [])):
+        # Not `Path.is_dir`, which raises where a folder above may not be entered: an
+        # interpreter that was moved names places of its past.
+        if not os.path.isdir(folder):
+            continue
         if next(_shared_objects(Path(folder)), None):
             roots.append(Path(folder))
         if multiarch:
             roots.append(Path(folder, multiarch))
-    existing = (str(root.resolve()) for root in roots if root.is_dir())
+    existing = (str(root.resolve()) for root in roots if os.path.isdir(root))
     return tuple(dict.fromkeys(existing))
 
 
@@ -71,7 +75,7 @@ def files(packages: Iterable[str] = ()) -> tuple[str, ...]:
         found += _without_packages(root) if whole else _shared_objects(root)
     found += [Path(path) for path in DATA]
     found += [Path(path) for path in packages]
-    return tuple(dict.fromkeys(str(path) for path in found if path.exists()))
+    return tuple(dict.fromkeys(str(path) for path in found if os.path.exists(path)))
 
 
 def package_folders(root: str) -> tuple[str, ...]:
