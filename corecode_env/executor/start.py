@@ -129,6 +129,9 @@ class Zygote:
             self.ready: Mapping[str, Any] = self._await_ready(settings)
             # Not always the process that was started: see `become_first_process`.
             self.pid = next(self.records())[2]
+            # One that was killed before the zygote asked to end with it leaves it behind.
+            if self._ends_within(0.0):
+                raise StartKilled("a zygote of the executor lost the process that started it")
         except BaseException:  # Ctrl-C too: nobody else knows of this zygote yet
             self.close()
             raise

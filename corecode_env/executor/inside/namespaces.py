@@ -7,6 +7,7 @@ where the machine refuses one, the reason is returned and the rest goes on.
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -73,6 +74,7 @@ def become_first_process() -> None:
     """
     first = os.fork()
     if first == 0:
+        linux.prctl(linux.PR_SET_PDEATHSIG, signal.SIGKILL)
         os.setsid()
         return
     try:
