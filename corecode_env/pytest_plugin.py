@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
     from corecode_env.executor.testing import InstantExecutor
 
+    Game = AECEnv[str, dict[str, Any], str | None]
+
 
 class TextEnv(Protocol):
     """What the fixture `text_env` is: `corecode_env.make` for tests."""
 
-    def __call__(
-        self, env_id: str = ..., **options: Any
-    ) -> AECEnv[str, dict[str, Any], str | None]:
+    def __call__(self, env_id: str = ..., **options: Any) -> Game:
         """Make an environment that is closed when the test is over."""
         ...
 
@@ -51,10 +51,9 @@ def text_env(instant_executor: InstantExecutor) -> Iterator[TextEnv]:
 
     with ExitStack() as stack:
 
-        def made(
-            env_id: str = "planner_coder_v0", **options: Any
-        ) -> AECEnv[str, dict[str, Any], str | None]:
-            env = make(env_id, **({"executor": instant_executor} | options))
+        def made(env_id: str = "planner_coder_v0", **options: Any) -> Game:
+            settings: dict[str, Any] = {"executor": instant_executor} | options
+            env: Game = make(env_id, **settings)
             stack.callback(env.close)
             return env
 

@@ -153,7 +153,8 @@ def _shared(space: UnicodeText, n: int = 1, ctx: Any = multiprocessing) -> Any:
 
 
 @batched.read_from_shared_memory.register(UnicodeText)
-def _read_shared(space: UnicodeText, shared_memory: Any, n: int = 1) -> TextWindow:
+def _read_shared(space: UnicodeText, shared_memory: Any, n: int = 1) -> Any:
+    # A sequence of texts, which Gymnasium's annotation does not foresee.
     return TextWindow(shared_memory.get_obj(), slot_bytes(space.max_chars))
 
 

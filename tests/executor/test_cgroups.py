@@ -269,9 +269,9 @@ def test_who_may_not_make_groups_is_told_why(run_as: RunAll) -> None:
 
 # ------------------------------------------------------------------------ levels
 def test_a_count_by_group_is_as_good_as_a_count_by_user() -> None:
-    names = ("rlimits", "no_new_privs", "seccomp", "not_root", "no_capabilities", "landlock")
+    floor = ["rlimits", "no_new_privs", "seccomp", "not_root", "no_capabilities", "landlock"]
     layers = dict.fromkeys(
-        (*names, "private_root", "network_namespace", "ipc_namespace"), "on"
+        [*floor, "private_root", "network_namespace", "ipc_namespace"], "on"
     )
     held = SelfTestReport(held=("read a file",))
     assert level_of(layers, held) == "L2"
