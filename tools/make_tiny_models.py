@@ -193,7 +193,7 @@ class Student:
         loss.backward()
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
         self.optimiser.step()
-        return loss.item()
+        return float(loss.item())
 
     def policy(self) -> TransformersAgent:
         """Return the model as an agent."""
