@@ -28,7 +28,7 @@ ON: Final = "on"
 LAYERS: Final[Mapping[str, str]] = {"pids_cgroup": "pids", "memory_cgroup": "memory"}
 """Layers and the controllers that they need."""
 MOST_PROCESSES: Final = 80
-"""Processes and threads of a zygote, its keeper and its program."""
+"""Processes and threads of a zygote, its guard and its program."""
 ROOM_BYTES: Final = 2**28
 """Memory of a group besides its program's: the zygote, what the kernel holds for them, the
 files that they read."""
