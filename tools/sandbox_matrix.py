@@ -195,6 +195,7 @@ def main() -> int:
     for python in options.pythons or [sys.executable]:
         for user in USERS:
             name = f"{version_of(python)} {user}"
+            print(f"running as {name}", file=sys.stderr, flush=True)
             try:
                 columns[name] = run_column(python, user, options.only)
             except RuntimeError as error:
