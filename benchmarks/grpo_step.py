@@ -150,11 +150,39 @@ def prompts_of(work: Work) -> list[str]:
     return prompts
 
 
+def trl_config(work: Work, folder: str) -> Any:
+    """Return settings under which TRL's trainer does the same work as ours."""
+    from trl.trainer.grpo_config import GRPOConfig
+
+    return GRPOConfig(
+        output_dir=folder,
+        max_steps=work.steps + 1,
+        per_device_train_batch_size=work.micro_batch,
+        gradient_accumulation_steps=work.answers // work.micro_batch,
+        num_generations=work.samples,
+        max_completion_length=MAX_NEW_TOKENS,
+        temperature=1.0,
+        learning_rate=RATE,
+        lr_scheduler_type="constant",
+        beta=0.0,
+        loss_type="bnpo",
+        epsilon_high=0.3,
+        gradient_checkpointing=False,
+        bf16=False,
+        use_cpu=True,
+        seed=work.seed,
+        shuffle_dataset=False,
+        disable_tqdm=True,
+        logging_strategy="no",
+        save_strategy="no",
+        report_to="none",
+    )
+
+
 def trl(work: Work) -> Seen:
     """Run TRL's trainer for a round."""
     from datasets import Dataset
     from transformers import PrinterCallback, TrainerCallback
-    from trl.trainer.grpo_config import GRPOConfig
     from trl.trainer.grpo_trainer import GRPOTrainer
 
     seen, ends = Seen([], defaultdict(list), []), [0.0]
@@ -207,33 +235,10 @@ def trl(work: Work) -> Seen:
     policy = tiny_policy("coder")
     rows = {"prompt": prompts_of(work), "task_id": list(tasks)}
     with tempfile.TemporaryDirectory() as folder:
-        config = GRPOConfig(
-            output_dir=folder,
-            max_steps=work.steps + 1,
-            per_device_train_batch_size=work.micro_batch,
-            gradient_accumulation_steps=work.answers // work.micro_batch,
-            num_generations=work.samples,
-            max_completion_length=MAX_NEW_TOKENS,
-            temperature=1.0,
-            learning_rate=RATE,
-            lr_scheduler_type="constant",
-            beta=0.0,
-            loss_type="bnpo",
-            epsilon_high=0.3,
-            gradient_checkpointing=False,
-            bf16=False,
-            use_cpu=True,
-            seed=work.seed,
-            shuffle_dataset=False,
-            disable_tqdm=True,
-            logging_strategy="no",
-            save_strategy="no",
-            report_to="none",
-        )
         trainer = Watched(
             policy.model,
             reward,
-            config,
+            trl_config(work, folder),
             train_dataset=Dataset.from_dict(rows),
             processing_class=policy.tokenizer,
             callbacks=[Note()],

@@ -16,6 +16,7 @@ import click
 
 from corecode_env.agents import make_agent
 from corecode_env.agents.tiny import PROMPTS
+from corecode_env.cli.options import by_role
 from corecode_env.core.seams import Agent, Executor
 from corecode_env.core.task import Task
 from corecode_env.environments.registration import ENVIRONMENTS, make, normal_id
@@ -140,13 +141,7 @@ def _keep_env(context: click.Context, parameter: click.Parameter, value: str) ->
 def _keep_files(
     context: click.Context, parameter: click.Parameter, given: tuple[str, ...]
 ) -> None:
-    files: dict[str, str] = {}
-    for text in given:
-        role, equals, file = text.partition("=")
-        if not (role and equals and file):
-            raise click.BadParameter(f"must be ROLE=FILE, got {text!r}")
-        files[role] = file
-    _keep(context, parameter, files)
+    _keep(context, parameter, by_role(context, parameter, given))
 
 
 def _options(rounds_help: str) -> list[Callable[[Command], Command]]:

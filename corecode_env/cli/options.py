@@ -35,7 +35,7 @@ def players(command: Command) -> Command:
         "--agent",
         "others",
         multiple=True,
-        callback=_pairs,
+        callback=by_role,
         metavar="ROLE=AGENT",
         help="Who plays another role, such as debugger=human, or one seat of several, such "
         "as coder_1=random; repeat for more.",
@@ -47,16 +47,16 @@ def players(command: Command) -> Command:
     return command
 
 
-def _pairs(
+def by_role(
     context: click.Context, parameter: click.Parameter, given: tuple[str, ...]
 ) -> dict[str, str]:
-    """Return {role: agent} for texts of the form ROLE=AGENT."""
+    """Return {role: value} for texts of an option's form, such as ROLE=AGENT."""
     pairs: dict[str, str] = {}
     for text in given:
-        role, equals, agent = text.partition("=")
-        if not (role and equals and agent):
-            raise click.BadParameter(f"must be ROLE=AGENT, got {text!r}")
-        pairs[role] = agent
+        role, equals, value = text.partition("=")
+        if not (role and equals and value):
+            raise click.BadParameter(f"must be {parameter.metavar}, got {text!r}")
+        pairs[role] = value
     return pairs
 
 

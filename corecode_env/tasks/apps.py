@@ -23,9 +23,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from corecode_env.core.errors import BadRecord
-from corecode_env.core.task import Checker, Function, Task
+from corecode_env.core.task import Task
 from corecode_env.tasks.contest_tests import (
     bounded,
+    checker_of,
     columns,
     first_python,
     interface_of,
@@ -92,7 +93,7 @@ def _task(task_id: str, record: Record, metadata: dict[str, Any], where: Where) 
         public_tests=tests_of(public, interface),
         hidden_tests=tests_of(hidden, interface),
         # Their tests came through JSON, which has text keys only.
-        checker=Checker(options={"json_keys": True} if type(interface) is Function else {}),
+        checker=checker_of(interface),
         limits=limits_of(_seconds(record), _memory(record)),
         reference_program=reference,
         metadata={

@@ -19,6 +19,7 @@ from corecode_env.core.source import parse_quietly
 from corecode_env.core.task import (
     AssertTest,
     CallTest,
+    Checker,
     Function,
     Limits,
     Stdio,
@@ -242,6 +243,11 @@ def interface_of(function: str, starter: str, solution: str | None) -> Stdio | F
     begins = f"def {function}("
     first = next((line for line in starter.splitlines() if line.startswith(begins)), "")
     return Function(function, first.rstrip())
+
+
+def checker_of(interface: Stdio | Function) -> Checker:
+    """Return how answers are compared: what calls return came through JSON."""
+    return Checker(options={"json_keys": True} if type(interface) is Function else {})
 
 
 # Expected values came through JSON, so keys are text, and tuples count as lists.

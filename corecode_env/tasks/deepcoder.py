@@ -15,10 +15,11 @@ from __future__ import annotations
 from typing import Any
 
 from corecode_env.core.messages import extract_program
-from corecode_env.core.task import Checker, Function, Task
+from corecode_env.core.task import Task
 from corecode_env.tasks.contest_tests import (
     Cases,
     bounded,
+    checker_of,
     columns,
     first_python,
     interface_of,
@@ -50,7 +51,7 @@ def _read(record: Record, where: Where) -> Task:
         interface=interface,
         public_tests=tests_of(public, interface),
         hidden_tests=tests_of(hidden, interface),
-        checker=Checker(options={"json_keys": True} if type(interface) is Function else {}),
+        checker=checker_of(interface),
         reference_program=reference,
         metadata={
             "source": "DeepCoder-Preview",

@@ -16,9 +16,10 @@ import ast
 from typing import Any
 
 from corecode_env.core.messages import extract_program
-from corecode_env.core.task import Checker, Function, Task
+from corecode_env.core.task import Task
 from corecode_env.tasks.contest_tests import (
     bounded,
+    checker_of,
     first_python,
     interface_of,
     marks_of,
@@ -52,7 +53,7 @@ def _read(record: Record, where: Where) -> Task:
         interface=interface,
         public_tests=tests_of(public, interface),
         hidden_tests=tests_of(hidden, interface),
-        checker=Checker(options={"json_keys": True} if type(interface) is Function else {}),
+        checker=checker_of(interface),
         reference_program=reference,
         metadata={
             "source": "SYNTHETIC-1",
