@@ -13,7 +13,7 @@ from collections import OrderedDict
 from collections.abc import AsyncIterator, Iterable, Iterator
 from concurrent.futures import Future
 from threading import Lock
-from typing import Final
+from typing import Final, NamedTuple
 
 from corecode_env.core.errors import BadConfig
 from corecode_env.core.seams import Executor, Job
@@ -24,10 +24,21 @@ MOST: Final = 10_000
 """Judgements that are kept, those asked for last."""
 
 
-class RememberingExecutor:
-    """Keeps what another executor said, by the task's id and the program's text.
+class _Entry(NamedTuple):
+    """What was asked, and what was said or will be."""
 
-    Equal programs that are asked for at the same time are judged once too. A failure of the
+    task: Task
+    said: Future[Judgement]
+
+    def is_of(self, task: Task) -> bool:
+        return self.task is task or self.task == task
+
+
+class RememberingExecutor:
+    """Keeps what another executor said of a task and a program's text.
+
+    Tasks are told apart by all that they say, not by their ids alone: environments judge
+    tasks that they derive, under one id, with inputs that agents made. Equal programs that are asked for at the same time are judged once too. A failure of the
     sandbox is not kept: the next copy is judged anew. `map` and `amap` do not remember.
 
     Args:
@@ -43,29 +54,31 @@ class RememberingExecutor:
         if most < 1:
             raise BadConfig(f"most must be at least 1, got {most}")
         self.executor, self.most = executor, most
-        self._known: OrderedDict[tuple[str, str], Future[Judgement]] = OrderedDict()
+        self._known: OrderedDict[tuple[str, str], _Entry] = OrderedDict()
         self._lock = Lock()
 
     def judge(self, task: Task, program: str) -> Judgement:
         """Return the judgement of an equal program, or else judge this one."""
         key = (task.id, program)
-        mine: Future[Judgement] = Future()
+        mine = _Entry(task, Future())
         with self._lock:
             entry = self._known.setdefault(key, mine)
+            if not entry.is_of(task):
+                entry = self._known[key] = mine
             self._known.move_to_end(key)
             if len(self._known) > self.most:
                 self._known.popitem(last=False)
         if entry is not mine:
-            return entry.result()
+            return entry.said.result()
         try:
             judgement = self.executor.judge(task, program)
         except BaseException as error:
             self._forget(key, mine)
-            mine.set_exception(error)
+            mine.said.set_exception(error)
             raise
         if judgement.verdict is Verdict.SE:
             self._forget(key, mine)
-        mine.set_result(judgement)
+        mine.said.set_result(judgement)
         return judgement
 
     def map(self, jobs: Iterable[Job]) -> Iterator[Judgement]:
@@ -84,7 +97,7 @@ class RememberingExecutor:
         """Return itself: whoever copies settings (`gymnasium.make` does) shares it."""
         return self
 
-    def _forget(self, key: tuple[str, str], entry: Future[Judgement]) -> None:
+    def _forget(self, key: tuple[str, str], entry: _Entry) -> None:
         with self._lock:
             if self._known.get(key) is entry:
                 del self._known[key]

@@ -1,6 +1,7 @@
 """What a remembering executor promises: the same verdicts, and equal programs judged once."""
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from threading import Event
 
 import pytest
@@ -38,6 +39,19 @@ def test_another_program_or_another_task_is_judged_on_its_own() -> None:
     assert not executor.judge(ONE, "print(2)").passed
     assert executor.judge(OTHER, "print(1)").task_id == "other"
     assert len(inner.jobs) == 3
+
+
+def test_tasks_of_one_id_that_differ_in_anything_are_told_apart() -> None:
+    inner = InstantExecutor(right_if_it_prints_one)
+    executor = RememberingExecutor(inner)
+    derived = [replace(ONE, public_tests=(StdioTest(given, "1"),)) for given in ("a", "b")]
+    equal = replace(derived[1])
+    for asked in (ONE, derived[0], derived[1], equal, derived[0]):
+        executor.judge(asked, "print(1)")
+    # One judgement is kept an id: what was asked for before the last is judged anew.
+    assert [asked.public_tests[0] for asked, _ in inner.jobs] == [
+        StdioTest(given, "1") for given in ("", "a", "b", "a")
+    ]
 
 
 def test_equal_programs_at_the_same_time_are_judged_once() -> None:
