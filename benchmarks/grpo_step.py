@@ -270,8 +270,8 @@ def main() -> None:
     chosen = parser.parse_args()
     if chosen.tasks * chosen.samples % chosen.micro_batch:
         parser.error("--micro-batch must divide --tasks times --samples: TRL wants it so")
-    if chosen.rounds * chosen.steps < 2:
-        parser.error("--rounds times --steps must be at least 2: quartiles need two values")
+    if chosen.rounds < 2:
+        parser.error("--rounds must be at least 2: quartiles need two values")
 
     import torch
     import transformers

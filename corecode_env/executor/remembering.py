@@ -38,7 +38,9 @@ class RememberingExecutor:
     """Keeps what another executor said of a task and a program's text.
 
     Tasks are told apart by all that they say, not by their ids alone: environments judge
-    tasks that they derive, under one id, with inputs that agents made. Equal programs that are asked for at the same time are judged once too. A failure of the
+    tasks that they derive, under one id, with inputs that agents made.
+
+    Equal programs that are asked for at the same time are judged once too. A failure of the
     sandbox is not kept: the next copy is judged anew. `map` and `amap` do not remember.
 
     Args:
