@@ -258,17 +258,23 @@ class BareFork:
 
 # ------------------------------------------------------------------------ drivers
 def cpu_seconds() -> float:
-    """Return CPU time of this process, its helpers and all that they waited for."""
+    """Return CPU time of this process, of all below it, and of all that they waited for."""
     own = os.times()
     total = own.user + own.system + own.children_user + own.children_system
+    below: dict[int, list[tuple[int, float]]] = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             try:
                 fields = (entry / "stat").read_text().rpartition(")")[2].split()
             except OSError:
                 continue
-            if int(fields[1]) == os.getpid():
-                total += sum(int(ticks) for ticks in fields[11:15]) / TICKS
+            seconds = sum(int(ticks) for ticks in fields[11:15]) / TICKS
+            below.setdefault(int(fields[1]), []).append((int(entry.name), seconds))
+    waiting = [os.getpid()]
+    while waiting:
+        for pid, seconds in below.get(waiting.pop(), ()):
+            waiting.append(pid)
+            total += seconds
     return total
 
 

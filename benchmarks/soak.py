@@ -45,6 +45,7 @@ from corecode_env.core.task import (
     Test,
 )
 from corecode_env.executor import LocalExecutor
+from corecode_env.executor.inside.namespaces import GUARD
 
 LIMITS = Limits(cpu_seconds=0.2, wall_seconds=0.6, memory_bytes=64 * 2**20, output_bytes=2**14)
 PATIENT = Limits(
@@ -184,15 +185,25 @@ def descriptors() -> int:
     return len(os.listdir("/proc/self/fd"))
 
 
-def children() -> set[int]:
-    """Return this process's children, living or not yet reaped."""
+def children(of: int | None = None) -> set[int]:
+    """Return the living children of a process, this one if none is named."""
     found = set()
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             with contextlib.suppress(OSError):
                 fields = (entry / "stat").read_text().rpartition(")")[2].split()
-                if int(fields[1]) == os.getpid() and fields[0] != "Z":
+                if int(fields[1]) == (of or os.getpid()) and fields[0] != "Z":
                     found.add(int(entry.name))
+    return found
+
+
+def warm_processes() -> set[int]:
+    """Return the processes that programs are forked from, and their guards."""
+    found = children()
+    for pid in tuple(found):
+        with contextlib.suppress(OSError):
+            if Path(f"/proc/{pid}/comm").read_text().strip().encode() == GUARD:
+                found |= children(of=pid)
     return found
 
 
@@ -247,7 +258,7 @@ class Killer:
 
     def kill(self) -> None:
         """Kill one of the warm processes."""
-        warm = sorted(children())
+        warm = sorted(warm_processes())
         if warm:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.dice.choice(warm), signal.SIGKILL)
@@ -307,7 +318,7 @@ def _run(figures: Figures, workers: int, kill_every: int, seed: int) -> None:
 
 
 def _memory() -> tuple[float, float]:
-    warm = [megabytes(pid) for pid in children()]
+    warm = [megabytes(pid) for pid in warm_processes()]
     return megabytes(os.getpid()), max(warm, default=0.0)
 
 
